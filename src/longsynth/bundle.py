@@ -1,0 +1,71 @@
+"""Bundle: all that a sampler may know. Released integers, the public schema and the ledger."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longsynth.privacy.ledger import Ledger, Released
+from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
+from longsynth.schema import Schema
+from longsynth.schema_file import dump
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    method: str
+    schema: Schema
+    ledger: Ledger
+    released: dict[str, Released]
+
+    @property
+    def patients(self) -> int:  # N
+        return self.ledger.patients
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of everything a sampler may know."""
+        promise = self.ledger.budget
+        parts = [self.method, dump(self.schema), str(self.patients), str(promise)]
+        for name, found in self.released.items():
+            parts += [name, str(found.entry.rho), repr(found.entry.sigma), found.entry.noise]
+            parts += [found.values.astype("<i8").tobytes().hex()]
+        return sha256("\n".join(parts).encode()).hexdigest()
+
+    def mean(self, name: str) -> Any:
+        """Return a released sum over patients divided by N, in natural units and shape."""
+        released = self.released[name]
+        return decode(released.entry.statistic, released.values / self.patients)
+
+
+def decode(statistic: Statistic, integers: Floats) -> Any:
+    """Return an array for a count, cross or gram; a tuple of the three for a joint."""
+    natural = integers / (statistic.unit * statistic.lift)
+    match statistic.kind:
+        case "count":
+            return natural
+        case "cross":
+            return natural.reshape(statistic.left, statistic.right)
+        case "gram":
+            return _matrix(natural, statistic.right)
+        case "joint":
+            ends = [statistic.cells, statistic.cells * (1 + statistic.right)]
+            counts, sums, gram = np.split(integers / statistic.lift, ends)
+            by_cell = sums.reshape(statistic.cells, statistic.right)
+            return (
+                counts / statistic.count_weight,
+                by_cell / (statistic.sum_weight * statistic.grid),
+                _matrix(gram / statistic.unit, statistic.right),
+            )
+
+
+def _matrix(svec: Floats, width: int) -> Floats:
+    upper = np.triu_indices(width)
+    weight = np.where(upper[0] == upper[1], 1.0, OFF_DIAGONAL / DIAGONAL)
+    matrix = np.zeros((width, width))
+    matrix[upper] = svec / weight
+    return matrix + np.triu(matrix, 1).T

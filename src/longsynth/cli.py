@@ -1,0 +1,238 @@
+"""The commands. Each one parses, calls one function and prints; libraries load when needed."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longsynth.privacy.errors import ArithmeticFault, Refused
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Synthetic longitudinal patient records with a patient-level differential-privacy "
+    "guarantee that anyone can check. New here? Run [bold]longsynth demo[/].",
+)
+
+
+class Accountings(StrEnum):
+    paper = "paper"
+    zcdp = "zcdp"
+    gaussian = "gaussian"
+
+
+Epsilon = Annotated[
+    float, typer.Option(help="ε: how much one patient can matter; smaller is safer.")
+]
+Delta = Annotated[float, typer.Option(help="δ: chance of failure, at most 1/(10·patients).")]
+Method = Annotated[str, typer.Option(help="The generator.")]
+Accounting = Annotated[Accountings, typer.Option(help="How ρ becomes ε; see docs/privacy.md.")]
+Out = Annotated[Path, typer.Option("--out", help="A folder that does not exist yet.")]
+Json = Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")]
+Release = Annotated[Path, typer.Argument(help="A release folder, for instance RUN/release.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from longsynth.version import VERSION
+
+        typer.echo(f"longsynth {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Global options."""
+
+
+@app.command()
+def simulate(
+    out: Out,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the patients.")] = 11,
+    patients: Annotated[int, typer.Option(min=1, help="How many patients.")] = 720,
+) -> None:
+    """Write a cohort of simulated patients: the paper's population."""
+    from longsynth.folders import new_folder
+    from longsynth.io.writer import write_cohort
+    from longsynth.simulate import simulate as draw
+    from longsynth.simulate import simulated_schema
+
+    with new_folder(out) as scratch:
+        write_cohort(scratch, simulated_schema(), draw(patients, seed=seed).batches(16_384))
+    typer.echo(f"Wrote {patients:,} simulated patients to {out}.")
+
+
+@app.command()
+def plan(
+    schema: Annotated[Path, typer.Argument(help="schema.yaml of the cohort; no data is read.")],
+    patients: Annotated[int, typer.Option(help="How many patients the cohort has.")],
+    epsilon: Epsilon,
+    delta: Delta,
+    method: Method = "trust",
+    accounting: Accounting = Accountings.zcdp,
+    json: Json = False,
+) -> None:
+    """Show everything a fit would release and what it would cost, before any patient is read."""
+    from longsynth.plan import plan as make
+    from longsynth.schema import load_schema
+
+    made = make(
+        load_schema(schema),
+        patients,
+        epsilon=epsilon,
+        delta=delta,
+        method=method,
+        accounting=accounting.value,
+    )
+    if json:
+        from longsynth.govern.ledger_file import plan_json
+
+        _print_json(plan_json(made.method.name, made.ledger))
+        return
+    from longsynth.report.terminal import show_constants, show_ledger, stdout
+
+    title = f"Plan of '{method}' for {patients:,} patients: nothing has been read yet"
+    show_ledger(stdout(), title, made.method, made.schema, made.ledger)
+    show_constants(stdout(), made.schema)
+
+
+@app.command()
+def fit(
+    cohort: Annotated[Path, typer.Argument(help="A cohort folder with schema.yaml.")],
+    epsilon: Epsilon,
+    delta: Delta,
+    out: Out,
+    method: Method = "trust",
+    accounting: Accounting = Accountings.zcdp,
+) -> None:
+    """Release private statistics of a cohort: writes RUN/release and RUN/internal."""
+    from longsynth.run import run_fit
+
+    run_fit(cohort, out, epsilon=epsilon, delta=delta, method=method, accounting=accounting.value)
+    typer.echo(
+        f"Wrote {out / 'release'}: may leave with ε = {epsilon:g}, δ = {delta:g}; see its "
+        f"STATEMENT.md.\nWrote {out / 'internal'}: raw facts about patients, must not leave.\n"
+        f"Next: longsynth sample {out / 'release'} --patients 500 --seed 7 --out synthetic"
+    )
+
+
+@app.command()
+def sample(
+    release: Release,
+    patients: Annotated[int, typer.Option(min=1, help="How many synthetic patients.")],
+    seed: Annotated[
+        int, typer.Option(min=0, help="Public: the same seed draws the same patients.")
+    ],
+    out: Out,
+    where: Annotated[
+        list[str] | None, typer.Option(help="Draw only from a level, e.g. event=1 or site=B.")
+    ] = None,
+) -> None:
+    """Draw synthetic patients from a release. Needs no data and costs no privacy."""
+    from longsynth.folders import new_folder
+    from longsynth.govern.release import load_release
+    from longsynth.govern.synthetic_folder import Recipe, write_synthetic
+    from longsynth.methods.registry import model_of
+
+    bundle = load_release(release)
+    model = model_of(bundle)
+    recipe = Recipe(bundle.fingerprint, patients, seed, _conditions(where or []))
+    with new_folder(out) as scratch:
+        write_synthetic(scratch, model, recipe)
+    typer.echo(
+        f"Wrote {patients:,} synthetic patients to {out}. Column 'weight' of patients.parquet "
+        f"restores the population.\nNext: longsynth verify {release} {out}"
+    )
+
+
+@app.command()
+def ledger(release: Release, json: Json = False) -> None:
+    """Show the account of a release: every number that left, and what it cost."""
+    from longsynth.govern.ledger_file import ledger_json
+    from longsynth.govern.release import load_release
+    from longsynth.methods.registry import method_named
+
+    bundle = load_release(release)
+    if json:
+        _print_json(ledger_json(bundle.method, bundle.ledger))
+        return
+    from longsynth.report.terminal import show_ledger, stdout
+
+    title = f"Ledger of {release}: '{bundle.method}', {bundle.patients:,} patients"
+    show_ledger(stdout(), title, method_named(bundle.method), bundle.schema, bundle.ledger)
+
+
+@app.command()
+def verify(
+    release: Release,
+    synthetic: Annotated[
+        Path | None, typer.Argument(help="A synthetic folder to draw again and compare.")
+    ] = None,
+) -> None:
+    """Check a release without the data: hashes, account, model. Exit 0 if all holds, else 1."""
+    from longsynth.govern.verify import verify as check
+
+    findings = check(release, synthetic)
+    for finding in findings:
+        typer.echo(f"{'ok  ' if finding.good else 'FAIL'} {finding.sentence}")
+    failed = sum(not finding.good for finding in findings)
+    typer.echo(
+        f"{release}: all {len(findings)} checks hold."
+        if not failed
+        else f"{release}: {failed} of {len(findings)} checks FAIL; do not rely on it."
+    )
+    raise typer.Exit(1 if failed else 0)
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="A folder that does not exist yet.")] = Path(
+        "demo"
+    ),
+) -> None:
+    """Simulate, fit, sample and verify in one go, and compare real with synthetic."""
+    from longsynth.report.demo import run_demo
+
+    run_demo(out)
+
+
+def _conditions(where: list[str]) -> dict[str, str]:
+    pairs = [condition.partition("=") for condition in where]
+    if any(not (name and equals and level) for name, equals, level in pairs):
+        raise Refused("--where takes name=level, for instance --where event=1.")
+    if len({name for name, _, _ in pairs}) < len(pairs):
+        raise Refused("--where names a column twice; give one level for each.")
+    return {name: level for name, _, level in pairs}
+
+
+def _print_json(content: object) -> None:
+    import json
+
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def main() -> None:
+    """Run the commands; a refusal is one message and exit code 2."""
+    try:
+        app()
+    except Refused as refusal:
+        typer.echo(f"longsynth: {refusal}", err=True)
+        sys.exit(2)
+    except ArithmeticFault as fault:
+        typer.echo(f"longsynth: {fault}", err=True)
+        sys.exit(3)
+    except KeyboardInterrupt:
+        typer.echo("longsynth: interrupted; nothing was written.", err=True)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

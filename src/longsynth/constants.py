@@ -1,0 +1,109 @@
+"""Constants: every public number a method uses, its default and the reason for it.
+
+None of them is read off a cohort. A schema may set any of them under `constants:`.
+"""
+
+from math import sqrt
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Constants(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    clip_radius: float | None = Field(
+        default=None,
+        gt=0,
+        description="L: the largest norm of one patient's encoded values. Left out: ⅔·√(T·V), "
+        "a patient who sits two thirds of the way from the midpoint to a bound at every slot.",
+    )
+    grid_bits: int | None = Field(
+        default=None,
+        ge=6,
+        le=16,
+        description="Encoded values become whole multiples of 2^-bits. Left out: 12, finer than "
+        "any recording; 13 above ten million patients, where rounding would show before noise.",
+    )
+    bandwidth: int = Field(
+        default=3,
+        ge=0,
+        description="b: covariance is kept between slots at most this far apart (eq:banding); "
+        "the paper's value.",
+    )
+    ridge: float = Field(
+        default=0.01,
+        gt=0,
+        description="λ: a condition met by this share of the patients has its effect halved "
+        "(eq:beta).",
+    )
+    eigen_floor: float = Field(
+        default=0.001,
+        gt=0,
+        description="η: the least variance in any direction (eq:banding), a spread of 3 % of a "
+        "half range, so that no direction is frozen.",
+    )
+    eigen_cap: float | None = Field(
+        default=None,
+        gt=0,
+        description="κ: the largest variance in any direction. Left out: L², which the clipping "
+        "already implies for the real patients.",
+    )
+    event_floor: float = Field(
+        default=0.02,
+        ge=0,
+        le=0.5,
+        description="α: each protected stratum gets at least this weight before normalising "
+        "(eq:fair), about ten of 500 synthetic patients.",
+    )
+    missing_min: float = Field(
+        default=0.01, ge=0, lt=1, description="p_min: no cell is certain to be observed."
+    )
+    missing_max: float = Field(
+        default=0.95, gt=0, le=1, description="p_max: no cell is certain to be missing."
+    )
+    shrinkage: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="How much of a condition's effect on masks and gaps is kept beside the "
+        "overall mean; half, as the effects are the noisier part.",
+    )
+    steps: int = Field(
+        default=20,
+        ge=1,
+        le=1000,
+        description="K: noise levels of the score path (eq:transport). The end point is the same "
+        "for any K; more steps leave room for correction operators.",
+    )
+    release: Literal["separate", "joint"] = Field(
+        default="separate",
+        description="separate: histogram, cross moment and second moment each with its own noise, "
+        "as the paper; joint: one release of all three with less noise in total.",
+    )
+    condition_gram: Literal["derived", "released"] = Field(
+        default="derived",
+        description="derived: A follows from the released histogram and costs nothing; released: "
+        "its own ledger line, as the paper.",
+    )
+    encoding: Literal["bounds", "reference"] = Field(
+        default="bounds",
+        description="bounds: eq:encoding, the public bounds become -1 and 1; reference: centre and "
+        "three scales of each variable do, where the schema gives them.",
+    )
+
+    def settled(self, *, slots: int, variables: int, patients: int) -> "Settled":
+        """Return the constants with every rule applied; N, T and V are public."""
+        radius = self.clip_radius or sqrt(slots * variables) * 2 / 3
+        bits = self.grid_bits or (12 if patients <= 10_000_000 else 13)
+        cap = self.eigen_cap or radius**2
+        given = self.model_dump() | {"clip_radius": radius, "grid_bits": bits, "eigen_cap": cap}
+        return Settled.model_validate(given)
+
+
+class Settled(Constants):
+    """Constants as a fit uses them, and as a release states them."""
+
+    clip_radius: float = Field(gt=0)  # L
+    grid_bits: int = Field(ge=6, le=16)
+    eigen_cap: float = Field(gt=0)  # κ

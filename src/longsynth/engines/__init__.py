@@ -1,0 +1,1 @@
+"""Where sums run, never what they are. An engine draws no noise and keeps no ledger."""

@@ -1,0 +1,29 @@
+"""The local engine: one pass over the patients, batch by batch; memory does not grow with N."""
+
+from collections.abc import Callable, Mapping
+
+from threadpoolctl import threadpool_limits
+
+from longsynth.errors import CohortError
+from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import Contribution, Sums, add_up
+from longsynth.records import Cohort, Patients
+
+
+def sum_over(
+    patients: Patients,
+    statistics: list[Statistic],
+    contributions: Callable[[Cohort], Mapping[str, Contribution]],
+) -> list[Sums]:
+    """Return the exact sum of every statistic over all patients, in one pass."""
+    totals: dict[str, Sums] = {}
+    with threadpool_limits(limits=1):  # short products: a second BLAS thread only waits
+        for batch in patients.batches():
+            parts = contributions(batch)
+            for statistic in statistics:
+                sums = add_up(statistic, parts[statistic.name])
+                before = totals.get(statistic.name)
+                totals[statistic.name] = sums if before is None else before + sums
+    if len(totals) < len(statistics):
+        raise CohortError("the patient table is empty: there is nobody to protect or to describe.")
+    return [totals[statistic.name] for statistic in statistics]

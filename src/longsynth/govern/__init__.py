@@ -1,0 +1,1 @@
+"""What a release folder is, and how anyone checks one."""

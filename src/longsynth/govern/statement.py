@@ -1,0 +1,117 @@
+"""STATEMENT.md: what is promised, to whom, and what is not, in words a board can read."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, log10, sqrt
+from statistics import NormalDist
+
+from longsynth.bundle import Bundle
+from longsynth.privacy.budget import ACCOUNTINGS, Budget, epsilon_of
+from longsynth.privacy.noise import OPENDP
+
+
+@dataclass(frozen=True, slots=True)
+class Attacker:
+    """What the best possible attacker can do, who knows everything but one patient's record."""
+
+    auc: float
+    true_positives: float  # share found at 1 % false alarms
+
+    @classmethod
+    def against(cls, rho: Fraction) -> "Attacker":
+        mu, normal = sqrt(2 * rho), NormalDist()
+        return cls(normal.cdf(mu / sqrt(2)), normal.cdf(normal.inv_cdf(0.01) + mu))
+
+
+def delta_warning(budget: Budget, patients: int) -> str | None:
+    """δ is a chance of failure for each patient; it should be far below one in N."""
+    advised = 1 / (10 * patients)
+    if budget.delta <= advised:
+        return None
+    return (
+        f"δ = {budget.delta:g} is above 1/(10·N) = {advised:.2g} for {patients:,} patients: "
+        f"use --delta {10 ** int(log10(advised) - 1):.0e} or less."
+    )
+
+
+def odds_in_words(epsilon: float) -> str:
+    factor = exp(epsilon)
+    return f"{factor:.2f}" if factor < 100 else f"{factor:,.0f}"
+
+
+def statement(bundle: Bundle) -> str:
+    ledger, schema = bundle.ledger, bundle.schema
+    if ledger.budget is None:
+        raise TypeError("a ledger without a budget makes no promise to state")
+    budget = ledger.budget
+    attacker = Attacker.against(ledger.spent)
+    epsilons = [
+        f"| {'**' + a + '** (claimed)' if a == budget.accounting else a} "
+        f"| {epsilon_of(ledger.spent, budget.delta, a):.6g} |"
+        for a in ACCOUNTINGS
+    ]
+    lines = [
+        f"| {e.statistic.name} | {e.statistic.meaning} | {e.statistic.dimension:,} "
+        f"| {float(e.rho or 0):.6g} | {float(100 * e.share):g} % |"
+        for e in ledger.entries
+    ]
+    warning = delta_warning(budget, ledger.patients)
+    mark = "" if ledger.noise == OPENDP else f"> **{ledger.noise}. Protects nobody.**\n\n"
+    return f"""# Privacy statement: {schema.name}
+
+{mark}Everything in this folder, and every synthetic dataset drawn from it, is differentially \
+private for patients with
+
+**ε = {budget.epsilon:g}, δ = {budget.delta:g}**, accounting `{budget.accounting}`.
+
+- **Unit of protection**: one patient's complete record: every measurement, when and whether it \
+was taken, group, event and site.
+- **Adjacency**: replacing that record by any other. The number of patients, \
+{ledger.patients:,}, is public.
+- **Method**: `{bundle.method}`. All that left the data are {
+        sum(e.statistic.dimension for e in ledger.entries):,} whole numbers with {
+        ledger.noise
+    } noise; the rest is computed from them and \
+from the public schema.
+
+## What this ε means
+
+Take an attacker who knows every other patient's full record, both candidate records of one \
+patient, and this software. From this folder the attacker cannot do better than this, by any \
+method:
+
+| guess which of the two records was used | limit | pure chance |
+|---|---|---|
+| area under the ROC curve | {attacker.auc:.3f} | 0.5 |
+| found, at 1 % false alarms | {100 * attacker.true_positives:.1f} % | 1 % |
+| factor on the attacker's odds, but for δ | {odds_in_words(budget.epsilon)} | 1 |
+
+The same noise stated under each accounting, at δ = {budget.delta:g}:
+
+| accounting | ε |
+|---|---|
+{chr(10).join(epsilons)}
+{chr(10) + "**Note:** " + warning + chr(10) if warning else ""}
+## What was released
+
+| statistic | meaning | numbers | ρ | share |
+|---|---|---|---|---|
+{chr(10).join(lines)}
+| **total** | | | **{float(ledger.spent):.6g}** | **{
+        float(100 * sum(e.share for e in ledger.entries)):g} %** |
+
+## What is not covered
+
+- Facts about the population: that a treatment goes with an outcome is learnt whether or not any \
+one patient took part.
+- Groups: for k patients together, such as a family, the protection weakens about k-fold in ε.
+- Other releases about the same patients. Repeated fits were not added up here.
+- Facts about a whole site, the number of patients, and the choice of the public schema.
+- The run's `internal/` folder, which is not protected at all and must not leave.
+- Clinical validity: nothing here says that a finding in synthetic data holds for patients.
+
+## How to check it
+
+`longsynth verify` with this folder recomputes the hashes, the account and the model without the \
+data. `ledger.json` lists every release with its sensitivity, noise and cost.
+"""

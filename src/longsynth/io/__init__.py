@@ -1,0 +1,1 @@
+"""Files to patients and back, one adapter a format."""

@@ -1,0 +1,45 @@
+"""CSV read line by line, so that no cell of one patient can swallow the lines of another."""
+
+import csv
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from longsynth.errors import CohortError
+
+LINES = 100_000  # a chunk
+
+
+def csv_to_parquet(source: Path, target: Path) -> None:
+    """Write the cells as text. A line that cannot be split is a row without cells."""
+    with source.open(encoding="utf-8-sig", errors="replace") as lines:
+        names = _cells(next(lines, ""))
+        if not any(names):
+            raise CohortError(f"{source.name} has no header line: put the column names first.")
+        if len(set(names)) < len(names):
+            raise CohortError(f"{source.name} names a column twice in its header line.")
+        schema = pa.schema([(name, pa.string()) for name in names])
+        with pq.ParquetWriter(target, schema) as writer:
+            for rows in _chunks(lines, len(names)):
+                columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
+                writer.write_table(pa.table(columns, schema=schema))
+
+
+def _chunks(lines: Iterator[str], width: int) -> Iterator[list[list[str | None]]]:
+    full = (line for line in lines if line.strip())
+    while chunk := list(islice(full, LINES)):
+        yield [_fitted(_cells(line), width) for line in chunk]
+
+
+def _cells(line: str) -> list[str]:
+    try:
+        return next(csv.reader((line.rstrip("\r\n"),)), [])
+    except csv.Error:
+        return []
+
+
+def _fitted(cells: list[str], width: int) -> list[str | None]:
+    return [cell.strip() or None for cell in cells[:width]] + [None] * (width - len(cells))

@@ -1,0 +1,82 @@
+"""Cohort folders as longsynth writes them: sorted by patient and time, canonical columns."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from longsynth.schema import Schema
+from longsynth.schema_file import dump
+
+
+class Trajectories(Protocol):
+    """What real and synthetic patients have in common."""
+
+    @property
+    def patients(self) -> int: ...
+    @property
+    def values(self) -> NDArray[np.float64]: ...
+    @property
+    def observed(self) -> NDArray[np.bool_]: ...
+    @property
+    def gaps(self) -> NDArray[np.float64]: ...
+    @property
+    def length(self) -> NDArray[np.int64]: ...
+    @property
+    def group(self) -> NDArray[np.int64]: ...
+    @property
+    def event(self) -> NDArray[np.int64]: ...
+    @property
+    def site(self) -> NDArray[np.int64]: ...
+
+
+def write_cohort(folder: Path, schema: Schema, chunks: Iterable[Trajectories]) -> None:
+    """Write observations.parquet, patients.parquet and schema.yaml, chunk by chunk."""
+    (folder / "schema.yaml").write_text(dump(schema.canonical()), encoding="utf-8")
+    writers: dict[str, pq.ParquetWriter] = {}
+    first = 1
+    try:
+        for chunk in chunks:
+            ids = np.arange(first, first + chunk.patients)
+            first += chunk.patients
+            tables = {
+                "observations": _observations(chunk, schema, ids),
+                "patients": _patients(chunk, schema, ids),
+            }
+            for name, table in tables.items():
+                if name not in writers:
+                    writers[name] = pq.ParquetWriter(folder / f"{name}.parquet", table.schema)
+                writers[name].write_table(table)
+    finally:
+        for writer in writers.values():
+            writer.close()
+
+
+def _observations(chunk: Trajectories, schema: Schema, ids: NDArray[np.int64]) -> pa.Table:
+    slots = np.arange(schema.slots)
+    used = slots < chunk.length[:, None]  # (n, T)
+    columns: dict[str, Any] = {
+        "patient_id": np.broadcast_to(ids[:, None], used.shape)[used],
+        "time": np.cumsum(np.where(used, chunk.gaps, 0.0), axis=1)[used],
+    }
+    for v, variable in enumerate(schema.variables):
+        missing = ~chunk.observed[:, :, v][used]
+        columns[variable.name] = pa.array(chunk.values[:, :, v][used], mask=missing)
+    return pa.table(columns)
+
+
+def _patients(chunk: Trajectories, schema: Schema, ids: NDArray[np.int64]) -> pa.Table:
+    columns: dict[str, Any] = {
+        "patient_id": ids,
+        "group": chunk.group.astype(np.int8),
+        "event": chunk.event.astype(np.int8),
+        "site": pa.array(np.array(schema.sites, dtype=object)[chunk.site], pa.string()),
+    }
+    weight = getattr(chunk, "weight", None)
+    if weight is not None:
+        columns["weight"] = weight
+    return pa.table(columns)

@@ -1,0 +1,1 @@
+"""Generators, one file each: what is released, how patients contribute, what the model is."""

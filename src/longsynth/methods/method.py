@@ -1,0 +1,42 @@
+"""Method: the three things a generator must say."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import ClassVar, Protocol
+
+from longsynth.bundle import Bundle
+from longsynth.model.model import Model
+from longsynth.privacy.ledger import Entry, Released
+from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import Contribution
+from longsynth.records import Cohort
+from longsynth.schema import Schema
+
+Stage = tuple[tuple[Statistic, Fraction], ...]  # what one pass releases, each with its share
+
+
+class Method(Protocol):
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    private: ClassVar[bool]
+
+    def stages(self, schema: Schema) -> tuple[Stage, ...]:
+        """Return what will be released, pass by pass, from a settled schema alone."""
+        ...
+
+    def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
+        """Say what the noise on a line means, in the statistic's own units."""
+        ...
+
+    def contributions(
+        self, batch: Cohort, schema: Schema, stage: Stage, released: Mapping[str, Released]
+    ) -> Mapping[str, Contribution]:
+        """Return what each patient of a batch adds to each statistic of a stage.
+
+        A row may depend on its own patient, the schema and earlier releases; on nothing else.
+        """
+        ...
+
+    def model(self, bundle: Bundle) -> Model:
+        """Return the sampler. Post-processing: the bundle is all it sees."""
+        ...

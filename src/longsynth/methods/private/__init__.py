@@ -1,0 +1,1 @@
+"""Methods whose every release is charged."""

@@ -1,0 +1,1 @@
+"""Post-processing of a bundle, one mathematical object a file. Nothing here meets a patient."""

@@ -1,0 +1,27 @@
+"""Model: what sampling needs, built from a bundle alone."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from longsynth.model.strata import Strata
+from longsynth.schema import Schema
+
+
+class Drawn(Protocol):
+    """A part that draws one array for a batch of strata: (n, T, V) or (n, T)."""
+
+    def draw(self, stratum: NDArray[np.int64], rng: Generator) -> NDArray[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    schema: Schema
+    strata: Strata
+    values: Drawn  # clinical units
+    masks: Drawn  # True where observed
+    gaps: Drawn  # hours
+    fingerprint: str  # of the bundle it was built from

@@ -1,0 +1,44 @@
+"""Strata of site, group and event: released masses, the floor and the weights (eq:fair)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Strata:
+    """Where synthetic patients come from, and what each counts for in the population."""
+
+    mass: Floats  # p (S,), released population masses
+    draw: Floats  # q (S,), synthesis probabilities
+    weight: Floats  # w = p/q (S,), restores the released masses
+
+    def given(self, allowed: NDArray[np.bool_]) -> "Strata":
+        """Return the strata conditioned on a subset, with weights to match."""
+        mass, draw = np.where(allowed, self.mass, 0.0), np.where(allowed, self.draw, 0.0)
+        if draw.sum() == 0:  # the released masses rule it out: then evenly over the subset
+            draw = allowed / allowed.sum()
+        if mass.sum() == 0:
+            mass = draw
+        return _with_weights(mass / mass.sum(), draw / draw.sum())
+
+
+def population_masses(histogram: Floats) -> Floats:
+    """Return p: the noised histogram as a distribution. Noise can make a cell negative."""
+    positive = np.maximum(histogram, 0.0)
+    total = positive.sum()
+    return positive / total if total > 0 else np.full(len(histogram), 1 / len(histogram))
+
+
+def synthesis_strata(mass: Floats, protected: NDArray[np.bool_], floor: float) -> Strata:
+    """Return q and w (eq:fair) for floor α on the protected strata."""
+    lifted = np.maximum(mass, np.where(protected, floor, 0.0))
+    return _with_weights(mass, lifted / lifted.sum())
+
+
+def _with_weights(mass: Floats, draw: Floats) -> Strata:
+    weight = np.divide(mass, draw, out=np.zeros_like(mass), where=draw > 0)
+    return Strata(mass, draw, weight)

@@ -1,0 +1,37 @@
+"""Plan: the whole ledger before any patient is read. It needs the schema and N, and no data."""
+
+from dataclasses import dataclass
+
+from longsynth.methods.method import Method, Stage
+from longsynth.methods.registry import method_named
+from longsynth.privacy.budget import Accounting, Budget
+from longsynth.privacy.curator import planned_ledger
+from longsynth.privacy.ledger import Ledger
+from longsynth.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a fit will release, in passes, and what each release will cost."""
+
+    schema: Schema
+    method: Method
+    stages: tuple[Stage, ...]
+    ledger: Ledger  # every line priced, none of them drawn yet
+
+
+def plan(
+    schema: Schema,
+    patients: int,
+    *,
+    epsilon: float,
+    delta: float,
+    method: str = "trust",
+    accounting: Accounting = "zcdp",
+) -> Plan:
+    """Return the plan for N patients, or refuse it whole."""
+    chosen, settled = method_named(method), schema.settled(patients)
+    budget = Budget(epsilon, delta, accounting)
+    stages = chosen.stages(settled)
+    lines = [line for stage in stages for line in stage]
+    return Plan(settled, chosen, stages, planned_ledger(lines, budget, patients))

@@ -1,0 +1,98 @@
+"""Ledger: what each release costs, in exact fractions. It only grows and never over-spends."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longsynth.privacy.budget import Budget
+from longsynth.privacy.errors import OverBudget, Refused
+from longsynth.privacy.noise import OPENDP
+from longsynth.privacy.statistic import Statistic
+
+ADJACENCY = "one patient's complete record is replaced; the number of patients is public"
+LARGEST_GAMMA, LARGEST_A = 1e-9, 4e-7  # what the reserves in `Budget` pay for (section 7)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line: a statistic, its sensitivity, the noise on it and what that costs."""
+
+    statistic: Statistic
+    share: Fraction
+    rho: Fraction | None  # ρ charged; None: released without noise, NOT PRIVATE
+    sigma: float  # σ, in integers after the lift
+    noise: str
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """Integers that have left, and the line that paid for them."""
+
+    values: NDArray[np.int64]  # (dimension,)
+    entry: Entry
+
+
+def price(statistic: Statistic, share: Fraction, budget: Budget) -> Entry:
+    """Return the line for this share of the budget: the smallest σ that does not exceed it."""
+    if share <= 0:
+        raise Refused(f"the share of '{statistic.name}' must be above zero, not {share}.")
+    rho = share * budget.rho
+    sigma = sqrt(statistic.sensitivity_squared / (2 * rho)) * (1 + 2.0**-40)
+    if statistic.sensitivity_squared > 2 * rho * Fraction(sigma) ** 2:
+        raise AssertionError("the noise scale was rounded the wrong way")
+    return Entry(statistic, share, rho, sigma, OPENDP)
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The account of one fit. `charge` returns a longer one; nothing takes a line away."""
+
+    budget: Budget | None  # None: no promise is made
+    patients: int
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def private(self) -> bool:
+        return self.budget is not None and all(e.rho is not None for e in self.entries)
+
+    @property
+    def spent(self) -> Fraction:
+        return sum((e.rho for e in self.entries if e.rho is not None), Fraction(0))
+
+    @property
+    def noise(self) -> str:
+        """The one kind of noise of all lines, or the first that differs from OpenDP's."""
+        return next((e.noise for e in self.entries if e.noise != OPENDP), OPENDP)
+
+    def charge(self, entry: Entry) -> "Ledger":
+        if any(e.statistic.name == entry.statistic.name for e in self.entries):
+            raise Refused(f"refused '{entry.statistic.name}': it was released before.")
+        if entry.rho is not None:
+            if self.budget is None:
+                raise Refused(f"refused '{entry.statistic.name}': there is no budget to charge.")
+            left = self.budget.rho - self.spent
+            if entry.rho > left:
+                raise OverBudget(
+                    f"refused '{entry.statistic.name}': it costs ρ={float(entry.rho):.6g} but "
+                    f"{float(left):.6g} of {float(self.budget.rho):.6g} is left. Nothing was "
+                    "released; lower its share or raise epsilon."
+                )
+        return replace(self, entries=(*self.entries, entry))
+
+    def require_fine_noise(self) -> None:
+        """Refuse exact Gaussian accounting where discrete noise is too coarse for its reserve."""
+        if self.budget is None or self.budget.accounting != "gaussian" or not self.entries:
+            return
+        mu = sqrt(2 * self.budget.rho)
+        t = sqrt(2 * log(2e6 / self.budget.delta))
+        finest = min(e.sigma for e in self.entries)
+        gamma = (2 * t * mu + mu * mu) / (24 * finest**2)
+        a = sum(e.statistic.dimension / (24 * e.sigma**2) for e in self.entries)
+        if gamma > LARGEST_GAMMA * (1 - 1e-9) or a > LARGEST_A * (1 - 1e-9):
+            raise Refused(
+                "the noise is too coarse for accounting 'gaussian' at this budget: "
+                "use accounting 'zcdp' or a smaller epsilon."
+            )

@@ -1,0 +1,93 @@
+"""Statistic: what may leave. Always a sum over patients, of one of four kinds with a theorem.
+
+count  one cell a patient                      Δ  = √2
+cross  left ⊗ right, |left| ≤ Rc, |right| ≤ R  Δ  = 2·Rc·R
+gram   svec(x x'), |x| ≤ R                     Δ  = √2·29·R²
+joint  all three at once, left a cell          Δ  = √2·(29·R² + W²/58)
+
+Proofs: docs/privacy.md, section 2. Everything here is public and exact: integer rows, integer
+radii, Δ² as a fraction. svec keeps the upper triangle with integer weights 29 on the diagonal
+and 41 off it (41² ≤ 2·29²). `lift` is a public factor on the sums that makes the noise fine
+against its rounding, whatever the budget; it changes no ρ.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from typing import Literal
+
+from longsynth.privacy.errors import Refused
+
+Kind = Literal["count", "cross", "gram", "joint"]
+
+DIAGONAL, OFF_DIAGONAL = 29, 41
+FINEST = 1 << 52  # the lift makes every Δ² at least this
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A ledger line before it has a price. `meaning` is for people; the rest is for the proof."""
+
+    name: str
+    meaning: str
+    kind: Kind
+    cells: int = 0  # count, joint
+    left: int = 0  # cross: entries of the left vector
+    left_squared: int = 0  # cross: Rc²
+    right: int = 0  # cross, gram, joint: entries of the right vector
+    right_squared: int = 0  # cross, gram, joint: R²
+    sum_weight: int = 0  # joint: W, the weight of the sums by cell
+    grid: int = 1  # integers that make one unit of the right vector
+
+    def __post_init__(self) -> None:
+        if self.row_sensitivity_squared <= 0:
+            raise Refused(f"'{self.name}' has nothing to release: its radius must be above zero.")
+
+    @property
+    def row_sensitivity_squared(self) -> Fraction:
+        """Δ² of the integer sums before the lift."""
+        gram = DIAGONAL * self.right_squared
+        return {
+            "count": Fraction(2),
+            "cross": Fraction(4 * self.left_squared * self.right_squared),
+            "gram": Fraction(2 * gram**2),
+            "joint": 2 * (gram + Fraction(self.sum_weight**2, 2 * DIAGONAL)) ** 2,
+        }[self.kind]
+
+    @property
+    def count_weight(self) -> int:
+        """The largest weight with which the histogram of a joint release rides free."""
+        return self.sum_weight**2 // (2 * DIAGONAL)
+
+    @property
+    def dimension(self) -> int:
+        """How many integers are released."""
+        triangle = self.right * (self.right + 1) // 2
+        joint = self.cells * (1 + self.right) + triangle
+        cross = self.left * self.right
+        return {"count": self.cells, "cross": cross, "gram": triangle, "joint": joint}[self.kind]
+
+    @property
+    def largest_entry(self) -> int:
+        """No patient adds more than this to one integer, before the lift."""
+        radius, gram = isqrt(self.right_squared), OFF_DIAGONAL * self.right_squared
+        joint = max(self.count_weight, self.sum_weight * radius, gram)
+        cross = isqrt(self.left_squared) * radius
+        return {"count": 1, "cross": cross, "gram": gram, "joint": joint}[self.kind]
+
+    @property
+    def unit(self) -> int:
+        """How many integers, before the lift, make one natural unit of the sums."""
+        return self.grid if self.kind in ("count", "cross") else DIAGONAL * self.grid**2
+
+    @property
+    def lift(self) -> int:
+        lift = 1
+        while lift * lift * self.row_sensitivity_squared < FINEST:
+            lift *= 2
+        return lift
+
+    @property
+    def sensitivity_squared(self) -> Fraction:
+        """Δ² of the integers that are noised."""
+        return self.lift**2 * self.row_sensitivity_squared

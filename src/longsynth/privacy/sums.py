@@ -1,0 +1,138 @@
+"""Exact sums: integers in, integers out, the same bits for any chunking, order or engine.
+
+Every row is held to its radius by an integer test on the very array that is summed. A row that
+fails becomes the zero row, in silence: an error would itself be an output about one patient.
+Products run in float64 through BLAS on chunks so short that every partial sum stays below 2⁵³,
+and each is checked by a random projection modulo 2⁶⁴ (Freivalds).
+"""
+
+import secrets
+from dataclasses import dataclass
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longsynth.privacy.errors import ArithmeticFault, Refused
+from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
+
+Integers = NDArray[np.int64]
+CHUNK = 4096  # rows a product
+NOBODY = np.zeros((0, 1), np.int64)
+
+
+class Contribution(NamedTuple):
+    """What a batch of patients adds to one statistic: a row each, in the parts its kind uses."""
+
+    cell: Integers = NOBODY[:, 0]  # (n,)  count, joint; outside 0…cells-1 counts nowhere
+    left: Integers = NOBODY[:, :0]  # (n, p)  cross
+    right: Integers = NOBODY[:, :0]  # (n, d)  cross, gram, joint
+
+
+@dataclass(frozen=True)
+class Sums:
+    """An exact sum over `rows` patients. It can only be added."""
+
+    statistic: Statistic
+    rows: int
+    total: Integers  # (dimension,), before the lift
+
+    def __add__(self, other: "Sums") -> "Sums":
+        if self.statistic != other.statistic:
+            raise TypeError("sums of different statistics cannot be added")
+        return Sums(self.statistic, self.rows + other.rows, self.total + other.total)
+
+
+def require_exact(statistic: Statistic, patients: int) -> None:
+    """Refuse a statistic whose integers could leave their 64 or 53 bits, from public facts."""
+    squares = statistic.left_squared, statistic.right_squared
+    product = isqrt(squares[0] or squares[1]) * isqrt(squares[1])
+    row = max(statistic.left, statistic.right) * max(squares)
+    total = patients * statistic.largest_entry * statistic.lift
+    if CHUNK * product >= 1 << 53 or row >= 1 << 62 or total >= 1 << 62:
+        raise Refused(
+            f"'{statistic.name}' is too fine for exact 64-bit sums over {patients} patients: "
+            "lower grid_bits or clip_radius in the schema."
+        )
+
+
+def add_up(statistic: Statistic, contribution: Contribution) -> Sums:
+    """Return the exact sum of a batch, each row first held to the statistic's radius."""
+    cell, left, right = _integers(contribution.cell, 1), contribution.left, contribution.right
+    left = _inside(left, statistic.left, statistic.left_squared)
+    right = _inside(right, statistic.right, statistic.right_squared)
+    used = {"count": [cell], "cross": [left, right], "gram": [right], "joint": [cell, right]}
+    rows = {len(part) for part in used[statistic.kind]}
+    if len(rows) != 1:
+        raise TypeError("the parts of a contribution must have a row for each patient")
+    match statistic.kind:
+        case "count":
+            parts = [_histogram(cell, statistic.cells)]
+        case "cross":
+            parts = [_product(left, right)]
+        case "gram":
+            parts = [_svec(_product(right, right))]
+        case "joint":
+            one_hot = (cell[:, None] == np.arange(statistic.cells)).astype(np.int64)
+            counts, sums = _histogram(cell, statistic.cells), _product(one_hot, right)
+            weighted = statistic.count_weight * counts, statistic.sum_weight * sums
+            parts = [*weighted, _svec(_product(right, right))]
+    return Sums(statistic, rows.pop(), np.concatenate([part.ravel() for part in parts]))
+
+
+def _integers(rows: Integers, axes: int) -> Integers:
+    if rows.dtype != np.int64 or rows.ndim != axes:
+        raise TypeError(f"a contribution must be an int64 array with {axes} axes")
+    return rows
+
+
+def _inside(rows: Integers, width: int, squared: int) -> Integers:
+    """Return the rows with every one outside the ball of radius² `squared` set to zero."""
+    rows = _integers(rows, 2)
+    if rows.shape[1] != width:
+        raise TypeError(f"a contribution has {rows.shape[1]} columns where {width} are declared")
+    box = isqrt(squared)
+    boxed = ((rows <= box) & (rows >= -box)).all(
+        axis=1, keepdims=True
+    )  # so that no square overflows
+    rows = np.where(boxed, rows, 0)
+    norms: Integers = np.einsum("ij,ij->i", rows, rows)
+    return np.where(np.less_equal(norms, squared)[:, None], rows, 0)
+
+
+def _histogram(cell: Integers, cells: int) -> Integers:
+    valid = cell[(cell >= 0) & (cell < cells)]
+    return np.bincount(valid, minlength=cells).astype(np.int64)
+
+
+def _product(left: Integers, right: Integers) -> Integers:
+    """Return left'right; for a Gram matrix pass the same array twice."""
+    from scipy.linalg.blas import dgemm, dsyrk  # here, so that planning need not wait for it
+
+    total = np.zeros((left.shape[1], right.shape[1]), np.int64)
+    for start in range(0, len(right), CHUNK):
+        a, b = left[start : start + CHUNK], right[start : start + CHUNK]
+        if left is right:
+            upper = np.triu(dsyrk(1.0, b.T.astype(np.float64)))
+            product = upper + np.triu(upper, 1).T
+        else:
+            product = dgemm(1.0, a.T.astype(np.float64), b.T.astype(np.float64), trans_b=1)
+        total += _checked(product.astype(np.int64), a, b)
+    return total
+
+
+def _checked(product: Integers, left: Integers, right: Integers) -> Integers:
+    """Return the product left'right, if it maps a random vector as left'(right r) does."""
+    width = right.shape[1]
+    r = np.frombuffer(secrets.token_bytes(8 * width), np.uint64)
+    mapped = left.view(np.uint64).T @ (right.view(np.uint64) @ r)  # exact modulo 2⁶⁴
+    if not np.array_equal(product.view(np.uint64) @ r, mapped):
+        raise ArithmeticFault("an exact sum failed its check on this machine; nothing was released")
+    return product
+
+
+def _svec(gram: Integers) -> Integers:
+    upper = np.triu_indices(len(gram))
+    weight = np.where(upper[0] == upper[1], DIAGONAL, OFF_DIAGONAL).astype(np.int64)
+    return np.multiply(gram[upper], weight)

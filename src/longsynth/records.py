@@ -1,0 +1,45 @@
+"""Cohort: raw patients (eq:record). Everything in here is on the private side."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Cohort:
+    """N patients in T slots of V variables. Slots at or past a patient's length hold nothing."""
+
+    values: Floats  # X (N, T, V); meaningless where not observed
+    observed: Bools  # M (N, T, V)
+    gaps: Floats  # Δ (N, T), hours since the preceding slot; the first since time zero
+    length: Ints  # (N,), slots in use
+    group: Ints  # G (N,), 0 or 1
+    event: Ints  # Y (N,), 0 or 1
+    site: Ints  # C (N,), position in the schema's list of sites
+
+    @property
+    def patients(self) -> int:
+        return len(self.length)
+
+    def take(self, rows: slice | Ints) -> Self:
+        return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    def batches(self, size: int = 4096) -> Iterator[Self]:
+        for start in range(0, self.patients, size):
+            yield self.take(slice(start, start + size))
+
+
+class Patients(Protocol):
+    """What a fit reads: a known number of patients, in batches, as often as it has stages."""
+
+    @property
+    def patients(self) -> int: ...
+
+    def batches(self) -> Iterator[Cohort]: ...

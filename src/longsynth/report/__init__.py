@@ -1,0 +1,1 @@
+"""Results to words, tables and plots. Computes nothing that a reader would quote as evidence."""

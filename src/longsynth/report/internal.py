@@ -1,0 +1,59 @@
+"""What a fit notes for the data holder only. Every figure here is a raw fact about patients."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from longsynth.encoding import encoded_values, seen
+from longsynth.records import Cohort, Patients
+from longsynth.scaling import Scaling
+from longsynth.schema import Schema
+
+NOTICE = """# Not for release
+
+Everything in this folder was computed from real patients without any protection. It may not leave
+the place where the patients' data are kept. What may leave is in `release/`, next to it.
+"""
+
+
+class Watched:
+    """Patients that are counted on their way into a fit."""
+
+    def __init__(self, source: Patients, schema: Schema) -> None:
+        self._source, self._schema = source, schema
+        self._scaling = Scaling(schema)
+        self._bounds = np.array([v.bounds for v in schema.variables]).T
+        self._cells = self._missing = self._long = self._events = self._protected = 0
+        self._clipped = np.zeros(len(schema.variables), np.int64)
+
+    @property
+    def patients(self) -> int:
+        return self._source.patients
+
+    def batches(self) -> Iterator[Cohort]:
+        for batch in self._source.batches():
+            self._note(batch)
+            yield batch
+
+    def _note(self, batch: Cohort) -> None:
+        observed = seen(batch)
+        values = np.where(observed, batch.values, self._bounds[0])
+        self._clipped += ((values < self._bounds[0]) | (values > self._bounds[1])).sum(axis=(0, 1))
+        self._cells += observed.size
+        self._missing += int((~observed).sum())
+        norms = np.linalg.norm(encoded_values(batch, self._scaling), axis=1)
+        self._long += int((norms > self._schema.fixed.clip_radius).sum())
+        self._events += int(batch.event.sum())
+        self._protected += int(batch.group.sum())
+
+    def notes(self) -> dict[str, Any]:
+        names = [v.name for v in self._schema.variables]
+        return {
+            "patients": self.patients,
+            "event_rate": self._events / self.patients,
+            "group_share": self._protected / self.patients,
+            "missing_rate": self._missing / self._cells,
+            "patients_clipped_to_the_radius": self._long / self.patients,
+            "cells_clipped_to_the_bounds": dict(zip(names, self._clipped.tolist(), strict=True)),
+        }

@@ -1,0 +1,127 @@
+"""Two plots of real against synthetic patients. They show real patients: internal only."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longsynth.io.writer import Trajectories
+from longsynth.report.compare import weights
+from longsynth.schema import Schema
+
+REAL, SYNTHETIC = "#5b6770", "#c8553d"
+
+
+def plot_all(
+    schema: Schema, real: Trajectories, synthetic: Trajectories, folder: Path
+) -> list[Path]:
+    """Write both plots, or none where matplotlib is not installed."""
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        return []
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    style: Any = {
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.titlesize": 10,
+        "axes.labelsize": 9,
+        "xtick.labelsize": 8,
+        "ytick.labelsize": 8,
+    }
+    with pyplot.rc_context(style):
+        figures = {
+            "distributions.png": _distributions(pyplot, schema, real, synthetic),
+            "trajectories.png": _trajectories(pyplot, schema, real, synthetic),
+        }
+        for name, figure in figures.items():
+            figure.savefig(folder / name, dpi=150, bbox_inches="tight")
+            pyplot.close(figure)
+    return [folder / name for name in figures]
+
+
+def _panels(pyplot: Any, schema: Schema, title: str) -> tuple[Any, list[Any]]:
+    columns = min(3, len(schema.variables))
+    rows = -(-len(schema.variables) // columns)
+    figure, axes = pyplot.subplots(
+        rows,
+        columns,
+        figsize=(3.6 * columns, 2.6 * rows + 0.6),
+        layout="constrained",
+        squeeze=False,
+    )
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12)
+    flat = list(axes.ravel())
+    for axis in flat[len(schema.variables) :]:
+        axis.set_axis_off()
+    for axis, variable in zip(flat, schema.variables, strict=False):
+        axis.set_title(variable.name.replace("_", " "), loc="left")
+        axis.set_xlabel(variable.unit)
+    return figure, flat
+
+
+def _distributions(pyplot: Any, schema: Schema, real: Trajectories, synthetic: Trajectories) -> Any:
+    figure, axes = _panels(pyplot, schema, "How often each value was recorded")
+    for v, variable in enumerate(schema.variables):
+        low, high = variable.bounds
+        continuous = variable.kind == "continuous"
+        edges = np.linspace(low, high, 61) if continuous else np.arange(low - 0.5, high + 1)
+        for cohort, colour, label in ((real, REAL, "real"), (synthetic, SYNTHETIC, "synthetic")):
+            seen = cohort.observed[:, :, v]
+            weight = np.broadcast_to(weights(cohort)[:, None], seen.shape)[seen]
+            share, _ = np.histogram(cohort.values[:, :, v][seen], edges, weights=weight)
+            share = 100 * share / share.sum()
+            if continuous:
+                filled = cohort is real
+                axes[v].stairs(
+                    share,
+                    edges,
+                    color=colour,
+                    fill=filled,
+                    alpha=0.45 if filled else 1,
+                    lw=1.6,
+                    label=label,
+                )
+            else:
+                shift = -0.2 if cohort is real else 0.2
+                axes[v].bar(
+                    edges[:-1] + 0.5 + shift,
+                    share,
+                    0.38,
+                    color=colour,
+                    alpha=0.6 if cohort is real else 1,
+                    label=label,
+                )
+                axes[v].set_xticks(np.arange(low, high + 1))
+        axes[v].set_ylabel("% of observations")
+    axes[0].legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _trajectories(pyplot: Any, schema: Schema, real: Trajectories, synthetic: Trajectories) -> Any:
+    figure, axes = _panels(pyplot, schema, "Mean course with and without the event")
+    slots = np.arange(1, schema.slots + 1)
+    for v, variable in enumerate(schema.variables):
+        for cohort, colour, label in ((real, REAL, "real"), (synthetic, SYNTHETIC, "synthetic")):
+            for event, line in ((1, "-"), (0, "--")):
+                chosen = cohort.event == event
+                if not chosen.any():
+                    continue
+                seen = cohort.observed[chosen, :, v]
+                weight = np.where(seen, weights(cohort)[chosen][:, None], 0.0)
+                values = np.where(seen, cohort.values[chosen, :, v], 0.0)
+                total = weight.sum(axis=0)
+                mean = np.divide(
+                    (weight * values).sum(axis=0),
+                    total,
+                    out=np.full(len(total), np.nan),
+                    where=total > 0,
+                )
+                name = f"{label}, {'event' if event else 'no event'}"
+                axes[v].plot(slots, mean, line, color=colour, lw=1.8, label=name)
+        axes[v].set_xlabel("slot")
+        axes[v].set_ylabel(variable.unit or ("share" if variable.kind == "binary" else "level"))
+    axes[0].legend(frameon=False, fontsize=7)
+    return figure

@@ -1,0 +1,114 @@
+"""What the terminal shows: the account as a table, progress in patients."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from longsynth.govern.ledger_file import natural
+from longsynth.govern.statement import Attacker, delta_warning, odds_in_words
+from longsynth.methods.method import Method
+from longsynth.privacy.budget import ACCOUNTINGS, epsilon_of
+from longsynth.privacy.ledger import Ledger
+from longsynth.records import Cohort, Patients
+from longsynth.schema import Schema
+
+
+def show_ledger(
+    console: Console, title: str, method: Method, schema: Schema, ledger: Ledger
+) -> None:
+    """Print every line with its price and what its noise means at this N."""
+    budget = ledger.budget
+    table = Table(title=title, title_justify="left", show_footer=True, pad_edge=False)
+    table.add_column("statistic", "total", overflow="fold")
+    table.add_column(
+        "numbers", f"{sum(e.statistic.dimension for e in ledger.entries):,}", justify="right"
+    )
+    table.add_column("sensitivity", justify="right")
+    table.add_column("noise σ", justify="right")
+    table.add_column("ρ", f"{float(ledger.spent):.6f}", justify="right")
+    table.add_column(
+        "share", f"{float(100 * sum(e.share for e in ledger.entries)):g} %", justify="right"
+    )
+    table.add_column(f"what the noise means for {ledger.patients:,} patients", overflow="fold")
+    for entry in ledger.entries:
+        line = natural(entry)
+        table.add_row(
+            f"{entry.statistic.name}\n[dim]{entry.statistic.meaning}[/]",
+            f"{entry.statistic.dimension:,}",
+            f"{line['sensitivity']:.4g}",
+            f"{line['sigma']:.4g}",
+            f"{line['rho']:.6f}",
+            f"{100 * float(entry.share):g} %",
+            method.blur(entry, schema, ledger.patients),
+        )
+    console.print(table)
+    if budget is None:
+        return
+    attacker = Attacker.against(ledger.spent)
+    under = ", ".join(f"{a} {epsilon_of(ledger.spent, budget.delta, a):.4g}" for a in ACCOUNTINGS)
+    console.print(
+        f"ε = {budget.epsilon:g} at δ = {budget.delta:g} under '{budget.accounting}' "
+        f"(this noise under each accounting: {under})."
+    )
+    console.print(
+        f"The best possible attacker on one patient: AUC {attacker.auc:.3f} (chance 0.5), finds "
+        f"{100 * attacker.true_positives:.1f} % at 1 % false alarms, odds move by at most "
+        f"{odds_in_words(budget.epsilon)}."
+    )
+    if warning := delta_warning(budget, ledger.patients):
+        console.print(f"[bold]Note:[/] {warning}")
+
+
+def show_constants(console: Console, schema: Schema) -> None:
+    """Print the public constants with which the plan was made."""
+    settled = schema.fixed.model_dump()
+    shown = ", ".join(f"{name} {_short(value)}" for name, value in settled.items())
+    console.print(f"Public constants (set them under 'constants:' in the schema): {shown}.")
+
+
+def stdout() -> Console:
+    """A console on standard output, wide enough for a table where no terminal sets a width."""
+    console = Console()
+    return console if console.is_terminal else Console(width=120, highlight=False)
+
+
+def _short(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+class Counted:
+    """Patients that move a bar as they are read. Rows are private, so it counts patients."""
+
+    def __init__(self, source: Patients, progress: Progress, label: str) -> None:
+        self._source, self._progress = source, progress
+        self._task = progress.add_task(label, total=source.patients)
+
+    @property
+    def patients(self) -> int:
+        return self._source.patients
+
+    def batches(self) -> Iterator[Cohort]:
+        self._progress.reset(self._task)
+        for batch in self._source.batches():
+            yield batch
+            self._progress.advance(self._task, batch.patients)
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """A bar on standard error, on a terminal only."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("patients"),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns, console=console, disable=not console.is_terminal, transient=True
+    ) as bar:
+        yield bar

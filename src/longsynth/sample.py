@@ -1,0 +1,68 @@
+"""Algorithm 2 (alg:sample): weighted irregular trajectories from a model. No data, no noise."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.random import SFC64, Generator, SeedSequence
+from threadpoolctl import threadpool_limits
+
+from longsynth.errors import Refused
+from longsynth.model.model import Model
+from longsynth.model.strata import Strata
+from longsynth.synthetic import Synthetic, joined
+
+CHUNK = 16_384  # patients that share a seed
+
+
+def sample(
+    model: Model, patients: int, *, seed: int, where: Mapping[str, str] | None = None
+) -> Synthetic:
+    """Return synthetic patients. The same model, number, seed and condition give the same bits."""
+    return joined(list(sample_chunks(model, patients, seed=seed, where=where)))
+
+
+def sample_chunks(
+    model: Model, patients: int, *, seed: int, where: Mapping[str, str] | None = None
+) -> Iterator[Synthetic]:
+    """Yield the same patients in chunks, each with a seed of its own."""
+    if patients < 1 or seed < 0:
+        raise Refused("a sample needs at least one patient and a seed of zero or more.")
+    strata = _conditioned(model, where or {})
+    for chunk, start in enumerate(range(0, patients, CHUNK)):
+        rng = Generator(SFC64(SeedSequence(seed, spawn_key=(chunk,))))
+        with threadpool_limits(limits=1):  # one thread: more would change the last bits
+            yield _chunk(model, strata, min(CHUNK, patients - start), rng)
+
+
+def _chunk(model: Model, strata: Strata, patients: int, rng: Generator) -> Synthetic:
+    """alg:sample, with every line over all patients of a chunk at once."""
+    stratum = rng.choice(len(strata.draw), size=patients, p=strata.draw)  # s_i ~ q, eq:fair
+    values = model.values.draw(stratum, rng)  # eq:transport; support and rounding
+    observed = model.masks.draw(stratum, rng)  # eq:auxiliary; at least two a variable
+    gaps = model.gaps.draw(stratum, rng)  # eq:auxiliary
+    site, group, event = model.schema.strata[stratum].T
+    return Synthetic(
+        values=values,
+        observed=observed,
+        gaps=gaps,
+        length=np.full(patients, model.schema.slots),
+        group=group,
+        event=event,
+        site=site,
+        weight=strata.weight[stratum],  # w_i = p / q
+        fingerprint=model.fingerprint,
+    )
+
+
+def _conditioned(model: Model, where: Mapping[str, str]) -> Strata:
+    schema = model.schema
+    for what, level in where.items():
+        if what not in ("group", "event", "site"):
+            raise Refused(f"--where {what}=…: choose group, event or site.")
+        if level not in schema.levels(what):
+            known = ", ".join(schema.levels(what))
+            raise Refused(f"--where {what}={level}: the schema has {what} {known}.")
+    if not where:
+        return model.strata
+    allowed = np.array([schema.matches(s, dict(where)) for s in schema.strata])
+    return model.strata.given(allowed)

@@ -1,0 +1,61 @@
+"""Scaling: public maps between clinical units and [-1, 1] (eq:encoding), both ways."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longsynth.schema import Schema
+
+REFERENCE_SCALES = 3.0  # `encoding: reference` maps centre ± three scales to ±1
+
+Floats = NDArray[np.float64]
+
+
+class Scaling:
+    """What the schema alone says about units. Works on arrays whose last axis is V."""
+
+    def __init__(self, schema: Schema) -> None:
+        variables = schema.variables
+        self.variables = len(variables)  # V
+        self._bounds = np.array([v.bounds for v in variables]).T  # (2, V)
+        self._log = np.array([v.transform == "log" for v in variables])
+        self._whole = np.array([v.kind != "continuous" for v in variables])
+        low, high = self._transform(self._bounds)
+        if schema.constants.encoding == "reference":
+            for v, variable in enumerate(variables):
+                if variable.centre is not None and variable.scale is not None:
+                    low[v], high[v] = self._reference(variable.centre, variable.scale, v)
+        self._middle, self._half = (low + high) / 2, (high - low) / 2
+        self._longest = np.log1p(schema.max_gap)
+        self._max_gap = schema.max_gap
+
+    def encode(self, values: Floats) -> Floats:
+        """Return values in [-1, 1]; clipped first to the public bounds."""
+        inside = self._transform(np.clip(values, *self._bounds))
+        return np.asarray(np.clip((inside - self._middle) / self._half, -1.0, 1.0))
+
+    def decode(self, encoded: Floats) -> Floats:
+        """Return clinical units inside the public bounds; ordinal and binary as whole numbers."""
+        raw = self._middle + encoded * self._half
+        raw = np.where(self._log, np.exp(np.where(self._log, raw, 0.0)), raw)
+        return np.asarray(np.clip(np.where(self._whole, np.rint(raw), raw), *self._bounds))
+
+    def encode_gaps(self, gaps: Floats) -> Floats:
+        return np.asarray(2 * np.log1p(np.clip(gaps, 0.0, self._max_gap)) / self._longest - 1)
+
+    def decode_gaps(self, encoded: Floats) -> Floats:
+        return np.asarray(np.expm1((np.clip(encoded, -1.0, 1.0) + 1) / 2 * self._longest))
+
+    def half_ranges(self) -> Floats:
+        """(V,): what one encoded unit is worth in clinical units, where the scale is linear."""
+        return np.where(self._log, np.nan, self._half)
+
+    def _transform(self, values: Floats) -> Floats:
+        return np.where(self._log, np.log(np.where(self._log, values, 1.0)), values)
+
+    def _reference(self, centre: float, scale: float, v: int) -> tuple[float, float]:
+        """Three public scales either side of the centre; on a log scale, the same in ratios."""
+        reach = REFERENCE_SCALES * scale
+        if self._log[v]:
+            ratio = np.log1p(reach / centre)
+            return float(np.log(centre) - ratio), float(np.log(centre) + ratio)
+        return centre - reach, centre + reach

@@ -1,0 +1,223 @@
+"""Schema: the public facts of a cohort, fixed before any patient is read."""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from longsynth.constants import Constants, Settled
+
+TIME_UNITS = {"seconds": 1 / 3600, "minutes": 1 / 60, "hours": 1.0, "days": 24.0}
+RESERVED = {"patient_id", "time", "group", "event", "site", "weight"}
+
+
+class Public(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def _level(value: object) -> object:
+    """Levels are compared as text; 1 and 1.0 are the same level."""
+    if isinstance(value, bool):
+        raise ValueError("YAML reads yes, no, on, off, true and false as a truth value; quote it")
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value) if isinstance(value, int | float) else value
+
+
+Level = Annotated[str, BeforeValidator(_level), Field(min_length=1)]
+
+
+class Variable(Public):
+    name: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    unit: str = ""
+    kind: Literal["continuous", "ordinal", "binary"]
+    bounds: tuple[float, float] = (0.0, 1.0)
+    bounds_from: str = ""  # where the bounds come from; never the cohort
+    centre: float | None = None
+    scale: float | None = Field(default=None, gt=0)
+    transform: Literal["none", "log"] = "none"
+    column: str = ""  # the name in the files, if it is another
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        low, high = self.bounds
+        given = "bounds" in self.model_fields_set
+        if self.name in RESERVED:
+            raise ValueError(f"{self.name!r} is a column of the cohort format; use another name")
+        if self.kind == "binary":
+            if self.bounds != (0.0, 1.0):
+                raise ValueError("a binary variable has bounds [0, 1]; leave them out")
+        elif not given or not self.bounds_from.strip():
+            raise ValueError(
+                "give bounds: [lowest, highest] and bounds_from: where they come from "
+                "(a device range, a textbook), never the cohort itself"
+            )
+        if not low < high:
+            raise ValueError(f"bounds must rise, but {low:g} is not below {high:g}")
+        if self.kind == "ordinal" and not (low.is_integer() and high.is_integer()):
+            raise ValueError("the bounds of an ordinal variable are its first and last whole level")
+        if self.transform == "log" and (low <= 0 or self.kind != "continuous"):
+            raise ValueError("transform: log needs a continuous variable with bounds above zero")
+        if self.centre is not None and not low <= self.centre <= high:
+            raise ValueError(f"centre {self.centre:g} lies outside the bounds")
+        return self
+
+
+class Column(Public):
+    column: str = "patient_id"
+
+
+class Time(Public):
+    column: str = "time"
+    unit: Literal["seconds", "minutes", "hours", "days", "timestamp"] = "hours"
+
+
+class Labels(Public):
+    """A column of the patient table with its public levels; anything else is the first."""
+
+    column: str
+    levels: tuple[Level, ...] = Field(min_length=1)
+    meaning: str = ""
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        if len(set(self.levels)) < len(self.levels):
+            raise ValueError("levels must differ from each other")
+        return self
+
+
+class Protected(Public):
+    """Strata that synthesis must not lose: all that match the levels given."""
+
+    group: Level | None = None
+    event: Level | None = None
+    site: Level | None = None
+
+
+class Schema(Public):
+    longsynth: Literal[1]  # version of this file's format
+    name: str = Field(min_length=1)
+    slots: int = Field(ge=1, le=2000)  # T
+    max_gap: float = Field(gt=0)  # Δ_max in hours
+    patient: Column = Column()
+    time: Time = Time()
+    group: Labels = Labels(column="group", levels=("0", "1"))
+    event: Labels = Labels(column="event", levels=("0", "1"))
+    site: Labels | None = None
+    protected: tuple[Protected, ...] | None = None
+    variables: tuple[Variable, ...] = Field(min_length=1)
+    constants: Constants = Constants()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        names = [v.name for v in self.variables]
+        if len(set(names)) < len(names):
+            raise ValueError("two variables have the same name")
+        for what in ("group", "event"):
+            if len(getattr(self, what).levels) != 2:
+                raise ValueError(f"{what} needs exactly two levels, the reference first")
+        for rule in self.protected or ():
+            for what in ("group", "event", "site"):
+                level = getattr(rule, what)
+                if level is not None and level not in self.levels(what):
+                    raise ValueError(f"protected: {level!r} is no level of {what}")
+        if self.constants.missing_min >= self.constants.missing_max:
+            raise ValueError("constants: missing_min must lie below missing_max")
+        if (self.constants.clip_radius or 0) > 1e4:
+            raise ValueError("constants: clip_radius is too large; √(T·V) always suffices")
+        if self.constants.encoding == "reference" and any(
+            v.kind == "continuous" and (v.centre is None or v.scale is None) for v in self.variables
+        ):
+            raise ValueError(
+                "encoding: reference needs centre and scale of each continuous variable"
+            )
+        return self
+
+    def levels(self, what: str) -> tuple[str, ...]:
+        if what == "site":
+            return self.site.levels if self.site else ("all",)
+        labels: Labels = getattr(self, what)
+        return labels.levels
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        return self.levels("site")
+
+    @property
+    def width(self) -> int:  # T·V
+        return self.slots * len(self.variables)
+
+    @property
+    def strata(self) -> NDArray[np.int64]:
+        """(S, 3): site, group and event of each stratum; see `stratum_of`."""
+        return np.array([(c, g, y) for c in range(len(self.sites)) for g in (0, 1) for y in (0, 1)])
+
+    @property
+    def protected_strata(self) -> NDArray[np.bool_]:
+        """(S,): which strata the floor of eq:fair lifts; by default group and event both 1."""
+        if self.protected is None:
+            return np.asarray((self.strata[:, 1] == 1) & (self.strata[:, 2] == 1))
+        rules = [{k: v for k, v in r.model_dump().items() if v is not None} for r in self.protected]
+        return np.array([any(self.matches(s, rule) for rule in rules) for s in self.strata])
+
+    def matches(self, stratum: NDArray[np.int64], wanted: dict[str, str]) -> bool:
+        position = dict(zip(("site", "group", "event"), stratum.tolist(), strict=True))
+        return all(self.levels(what)[position[what]] == level for what, level in wanted.items())
+
+    def settled(self, patients: int) -> "Schema":
+        """The same schema with every constant spelled out, for a plan over N patients."""
+        constants = self.constants.settled(
+            slots=self.slots, variables=len(self.variables), patients=patients
+        )
+        return self.model_copy(update={"constants": constants})
+
+    @property
+    def fixed(self) -> Settled:
+        """The constants of a settled schema."""
+        if not isinstance(self.constants, Settled):
+            raise TypeError("settle the schema for a number of patients first")
+        return self.constants
+
+    def canonical(self) -> "Schema":
+        """The same cohort in the columns, units and labels that longsynth itself writes."""
+        site = Labels(column="site", levels=self.sites)
+        plain = [v.model_copy(update={"column": ""}) for v in self.variables]
+        rules = self.protected and [
+            Protected(
+                group=_position(self.group, r.group),
+                event=_position(self.event, r.event),
+                site=r.site,
+            )
+            for r in self.protected
+        ]
+        return self.model_copy(
+            update={
+                "patient": Column(),
+                "time": Time(),
+                "group": Labels(column="group", levels=("0", "1"), meaning=self.group.meaning),
+                "event": Labels(column="event", levels=("0", "1"), meaning=self.event.meaning),
+                "site": site.model_copy(update={"meaning": self.site.meaning if self.site else ""}),
+                "protected": tuple(rules) if rules is not None else None,
+                "variables": tuple(plain),
+            }
+        )
+
+
+def _position(labels: Labels, level: str | None) -> str | None:
+    return None if level is None else str(labels.levels.index(level))
+
+
+def stratum_of(
+    site: NDArray[np.int64], group: NDArray[np.int64], event: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return each patient's row in `Schema.strata`."""
+    return (site * 2 + group) * 2 + event
+
+
+def load_schema(path: Path | str) -> Schema:
+    """Read and check a schema.yaml; every problem names its line and a remedy."""
+    from longsynth.schema_file import parse
+
+    return parse(Path(path))
