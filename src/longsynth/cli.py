@@ -1,6 +1,7 @@
 """The commands. Each one parses, calls one function and prints; libraries load when needed."""
 
 import sys
+import traceback
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -228,6 +229,15 @@ def main() -> None:
         sys.exit(2)
     except ArithmeticFault as fault:
         typer.echo(f"longsynth: {fault}", err=True)
+        sys.exit(3)
+    except Exception as error:  # noqa: BLE001  a traceback could quote a patient's value
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        typer.echo(
+            f"longsynth: unexpected {type(error).__name__} at {Path(place.filename).name}:"
+            f"{place.lineno}. Its text is withheld, as it could quote a record. Please report the "
+            "place, or call the Python API to see more.",
+            err=True,
+        )
         sys.exit(3)
     except KeyboardInterrupt:
         typer.echo("longsynth: interrupted; nothing was written.", err=True)

@@ -127,6 +127,8 @@ class Schema(Public):
             raise ValueError("constants: missing_min must lie below missing_max")
         if (self.constants.clip_radius or 0) > 1e4:
             raise ValueError("constants: clip_radius is too large; √(T·V) always suffices")
+        if (self.constants.release, self.constants.condition_gram) == ("joint", "released"):
+            raise ValueError("constants: a joint release needs condition_gram: derived")
         if self.constants.encoding == "reference" and any(
             v.kind == "continuous" and (v.centre is None or v.scale is None) for v in self.variables
         ):

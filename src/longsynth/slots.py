@@ -25,6 +25,11 @@ class Rows:
 
 def pack(rows: Rows, slots: int, *, absolute_time: bool) -> Cohort:
     """Return one record a patient. With absolute times the first slot has no gap."""
+    with np.errstate(all="ignore"):  # times far apart may overflow; such a gap is clipped later
+        return _packed(rows, slots, absolute_time)
+
+
+def _packed(rows: Rows, slots: int, absolute_time: bool) -> Cohort:
     rows_of_slot = _starts(rows)
     values = _merged(rows.values, rows_of_slot)
     patient, time = rows.patient[rows_of_slot], rows.time[rows_of_slot]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from longsynth.errors import CohortError
@@ -17,7 +18,8 @@ def sum_over(
 ) -> list[Sums]:
     """Return the exact sum of every statistic over all patients, in one pass."""
     totals: dict[str, Sums] = {}
-    with threadpool_limits(limits=1):  # short products: a second BLAS thread only waits
+    # Short products: a second BLAS thread only waits. And no warning may tell of a wild value.
+    with threadpool_limits(limits=1), np.errstate(all="ignore"):
         for batch in patients.batches():
             parts = contributions(batch)
             for statistic in statistics:

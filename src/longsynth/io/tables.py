@@ -36,10 +36,14 @@ class CohortFolder:
         self.schema = load_schema(self.folder / "schema.yaml")
         self._scratch = tempfile.TemporaryDirectory(prefix="longsynth-")
         self._connection = _connect(self._scratch.name)
-        self._observations = self._table("observations")
-        self._people = self._table("patients")
-        self._prepare()
-        self.patients = self._count_patients()
+        try:
+            self._observations = self._table("observations")
+            self._people = self._table("patients")
+            self._prepare()
+            self.patients = self._count_patients()
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         return self

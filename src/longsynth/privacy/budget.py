@@ -24,7 +24,7 @@ ACCOUNTINGS: tuple[Accounting, ...] = get_args(Accounting)
 
 EPSILON_RESERVE = Decimal("1e-9")  # of ε, kept back under `gaussian`
 DELTA_RESERVE = Decimal("1e-6")  # share of δ, likewise
-LARGEST_EPSILON, SMALLEST_DELTA = 100, Decimal("1e-30")
+LARGEST_EPSILON, SMALLEST_DELTA = 100, 1e-30
 
 _DIGITS, _MARGIN, _FINE = Context(prec=120), Decimal("1e-50"), Decimal("1e-40")
 _PI = Decimal(
@@ -51,7 +51,7 @@ class Budget:
                 f"epsilon {self.epsilon} is not usable: give a number from 0.000001 to "
                 f"{LARGEST_EPSILON}; 1 to 12 is the usual range."
             )
-        if not SMALLEST_DELTA <= _typed(self.delta) < 1:
+        if not SMALLEST_DELTA <= self.delta < 1:
             raise Refused(
                 f"delta {self.delta} is not usable: give a number of at least {SMALLEST_DELTA} and "
                 "below 1; at most one over ten times the number of patients is advised."

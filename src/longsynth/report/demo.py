@@ -52,6 +52,9 @@ def run_demo(out: Path) -> None:
         (internal / "comparison.json").write_text(json.dumps([asdict(r) for r in rows], indent=2))
         plots = plot_all(schema, real, drawn, internal)
         console.print(_table(rows))
+    console.print(
+        "\nThe paper's method on so few patients: the noise is larger than most of the structure."
+    )
     console.print(f"""
 Where to look:
   {out}/run/release/STATEMENT.md   the promise, for a board
