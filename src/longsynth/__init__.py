@@ -13,7 +13,8 @@ from longsynth.methods.registry import METHODS, model_of
 from longsynth.plan import Plan, plan
 from longsynth.records import Cohort
 from longsynth.sample import sample
-from longsynth.schema import Schema, load_schema
+from longsynth.schema import Schema
+from longsynth.schema_file import load_schema
 from longsynth.simulate import simulate, simulated_schema
 from longsynth.synthetic import Synthetic
 

@@ -83,7 +83,7 @@ def plan(
 ) -> None:
     """Show everything a fit would release and what it would cost, before any patient is read."""
     from longsynth.plan import plan as make
-    from longsynth.schema import load_schema
+    from longsynth.schema_file import load_schema
 
     made = make(
         load_schema(schema),
@@ -200,7 +200,7 @@ def demo(
     ),
 ) -> None:
     """Simulate, fit, sample and verify in one go, and compare real with synthetic."""
-    from longsynth.report.demo import run_demo
+    from longsynth.demo import run_demo
 
     run_demo(out)
 

@@ -1,6 +1,7 @@
 """Constants: every public number a method uses, its default and the reason for it.
 
-None of them is read off a cohort. A schema may set any of them under `constants:`.
+Symbols are those of the paper (tab:notation). None is read off a cohort; a schema may set any of
+them under `constants:`.
 """
 
 from math import sqrt

@@ -1,6 +1,6 @@
 """Schema: the public facts of a cohort, fixed before any patient is read."""
 
-from pathlib import Path
+from math import isfinite
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -11,6 +11,14 @@ from longsynth.constants import Constants, Settled
 
 TIME_UNITS = {"seconds": 1 / 3600, "minutes": 1 / 60, "hours": 1.0, "days": 24.0}
 RESERVED = {"patient_id", "time", "group", "event", "site", "weight"}
+
+
+class Wrong(ValueError):
+    """A broken rule, and the place of the mistake below what the rule is about."""
+
+    def __init__(self, message: str, *place: str | int) -> None:
+        super().__init__(message)
+        self.place = place
 
 
 class Public(BaseModel):
@@ -44,24 +52,26 @@ class Variable(Public):
     def _consistent(self) -> Self:
         low, high = self.bounds
         given = "bounds" in self.model_fields_set
-        if self.name in RESERVED:
-            raise ValueError(f"{self.name!r} is a column of the cohort format; use another name")
+        if self.name.casefold() in RESERVED:
+            raise Wrong(f"{self.name!r} is a column of the cohort format; use another", "name")
         if self.kind == "binary":
             if self.bounds != (0.0, 1.0):
-                raise ValueError("a binary variable has bounds [0, 1]; leave them out")
+                raise Wrong("a binary variable has bounds [0, 1]; leave them out", "bounds")
         elif not given or not self.bounds_from.strip():
             raise ValueError(
                 "give bounds: [lowest, highest] and bounds_from: where they come from "
                 "(a device range, a textbook), never the cohort itself"
             )
         if not low < high:
-            raise ValueError(f"bounds must rise, but {low:g} is not below {high:g}")
+            raise Wrong(f"bounds must rise, but {low:g} is not below {high:g}", "bounds")
+        if not isfinite(high - low):
+            raise Wrong("bounds lie too far apart for arithmetic; narrow them", "bounds")
         if self.kind == "ordinal" and not (low.is_integer() and high.is_integer()):
-            raise ValueError("the bounds of an ordinal variable are its first and last whole level")
+            raise Wrong("the bounds of an ordinal variable are its first and last level", "bounds")
         if self.transform == "log" and (low <= 0 or self.kind != "continuous"):
-            raise ValueError("transform: log needs a continuous variable with bounds above zero")
+            raise Wrong("log needs a continuous variable with bounds above zero", "transform")
         if self.centre is not None and not low <= self.centre <= high:
-            raise ValueError(f"centre {self.centre:g} lies outside the bounds")
+            raise Wrong(f"centre {self.centre:g} must lie inside the bounds", "centre")
         return self
 
 
@@ -84,7 +94,7 @@ class Labels(Public):
     @model_validator(mode="after")
     def _distinct(self) -> Self:
         if len(set(self.levels)) < len(self.levels):
-            raise ValueError("levels must differ from each other")
+            raise Wrong("levels must differ from each other", "levels")
         return self
 
 
@@ -112,29 +122,31 @@ class Schema(Public):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        names = [v.name for v in self.variables]
-        if len(set(names)) < len(names):
-            raise ValueError("two variables have the same name")
+        names = [v.name.casefold() for v in self.variables]
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                raise Wrong("two variables have this name, capitals aside", "variables", i, "name")
         for what in ("group", "event"):
             if len(getattr(self, what).levels) != 2:
-                raise ValueError(f"{what} needs exactly two levels, the reference first")
-        for rule in self.protected or ():
+                raise Wrong("give exactly two levels, the reference first", what, "levels")
+        for i, rule in enumerate(self.protected or ()):
             for what in ("group", "event", "site"):
                 level = getattr(rule, what)
                 if level is not None and level not in self.levels(what):
-                    raise ValueError(f"protected: {level!r} is no level of {what}")
-        if self.constants.missing_min >= self.constants.missing_max:
-            raise ValueError("constants: missing_min must lie below missing_max")
-        if (self.constants.clip_radius or 0) > 1e4:
-            raise ValueError("constants: clip_radius is too large; √(T·V) always suffices")
-        if (self.constants.release, self.constants.condition_gram) == ("joint", "released"):
-            raise ValueError("constants: a joint release needs condition_gram: derived")
-        if self.constants.encoding == "reference" and any(
-            v.kind == "continuous" and (v.centre is None or v.scale is None) for v in self.variables
-        ):
-            raise ValueError(
-                "encoding: reference needs centre and scale of each continuous variable"
-            )
+                    known = ", ".join(self.levels(what))
+                    raise Wrong(f"{level!r} is none of {known}", "protected", i, what)
+        constants = self.constants
+        if constants.missing_min >= constants.missing_max:
+            raise Wrong("missing_min must lie below missing_max", "constants", "missing_min")
+        if (constants.clip_radius or 0) > 1e4:
+            raise Wrong("too large; √(T·V) always suffices", "constants", "clip_radius")
+        if (constants.release, constants.condition_gram) == ("joint", "released"):
+            message = "a joint release needs condition_gram: derived"
+            raise Wrong(message, "constants", "condition_gram")
+        if constants.encoding == "reference":
+            for i, v in enumerate(self.variables):
+                if v.kind == "continuous" and (v.centre is None or v.scale is None):
+                    raise Wrong("encoding: reference needs its centre and scale", "variables", i)
         return self
 
     def levels(self, what: str) -> tuple[str, ...]:
@@ -216,10 +228,3 @@ def stratum_of(
 ) -> NDArray[np.int64]:
     """Return each patient's row in `Schema.strata`."""
     return (site * 2 + group) * 2 + event
-
-
-def load_schema(path: Path | str) -> Schema:
-    """Read and check a schema.yaml; every problem names its line and a remedy."""
-    from longsynth.schema_file import parse
-
-    return parse(Path(path))

@@ -1,5 +1,6 @@
 """schema.yaml: reading with line numbers and remedies, writing in a form that reads well."""
 
+import re
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
@@ -14,36 +15,59 @@ from longsynth.schema import Schema
 
 LARGEST = 1_000_000  # bytes
 Place = tuple[str | int, ...]
+_MISREAD = {  # what YAML makes of a bare word or number, and where that surprises
+    "bool": ("a truth value", ""),
+    "timestamp": ("a date", ""),
+    "int": ("another number", r"[_:]|^[-+]?0[0-9xb]"),  # 1_000, 12:30, 010, 0x10
+    "float": ("another number", "[_:]"),
+}
 _EMPTIED = ("too_short", True)  # a list is only too short because its items are wrong
 
 
-def parse(path: Path) -> Schema:
+def load_schema(path: Path | str) -> Schema:
+    """Read and check a schema.yaml; every problem names its line and a remedy."""
+    path = Path(path)
     try:
-        text = path.read_bytes()[: LARGEST + 1].decode("utf-8")
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
     except OSError as error:
-        raise SchemaError(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise SchemaError(f"{path} is not text in UTF-8: save it as UTF-8.") from None
-    if len(text) > LARGEST:
-        raise SchemaError(f"{path} is over 1 MB: that is not a schema.")
-    return parse_text(text, str(path))
+        raise SchemaError(
+            f"{path} cannot be read: {error.strerror}. Every cohort needs a schema."
+        ) from None
+    if len(content) > LARGEST:
+        raise SchemaError(f"{path} is over 1 MB, too long for a schema: is it another file?")
+    try:
+        return parse_text(content.decode("utf-8"), str(path))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise SchemaError(f"{path}, line {line}: not UTF-8: save it as text in UTF-8.") from None
 
 
 def parse_text(text: str, where: str) -> Schema:
+    lines: dict[Place, int] = {}
     try:
-        if any(isinstance(e, yaml.AliasEvent) for e in yaml.parse(text, yaml.SafeLoader)):
-            raise SchemaError(f"{where} uses a YAML alias (*name): write the value out.")
+        for event in yaml.parse(text, yaml.SafeLoader):
+            if isinstance(event, yaml.AliasEvent):
+                raise _refused(where, event, "a YAML alias (*name): write the value out")
         root = yaml.compose(text, yaml.SafeLoader)
+        if root is not None:
+            _note_lines(root, (), lines, where)
         content = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise SchemaError(f"{where}, line {line}: not YAML: {error.problem}.") from None
-    except (yaml.YAMLError, ValueError, RecursionError):
-        raise SchemaError(f"{where} is not YAML that can be read.") from None
-    if not isinstance(content, dict) or root is None:
-        raise SchemaError(f"{where} must be a YAML mapping that starts with 'longsynth: 1'.")
-    lines: dict[Place, int] = {}
-    _note_lines(root, (), lines, where)
+        raise SchemaError(
+            f"{where}, line {line}: not YAML: {error.problem}. Check colons, quotes and brackets, "
+            "and indent with spaces."
+        ) from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise SchemaError(f"{where}, line {line}: a control character: remove it.") from None
+    except (ValueError, RecursionError):
+        raise SchemaError(f"{where} cannot be read as YAML: write it more plainly.") from None
+    if not isinstance(content, dict):
+        raise SchemaError(
+            f"{where}, line 1: not a YAML mapping: start with 'longsynth: 1', one key a line."
+        )
     try:
         return Schema.model_validate(content)
     except ValidationError as error:
@@ -69,27 +93,43 @@ def dump(schema: Schema) -> str:
 
 
 def _note_lines(node: yaml.Node, place: Place, lines: dict[Place, int], where: str) -> None:
+    """Note the line of every place, and refuse what YAML reads differently than people do."""
     lines[place] = node.start_mark.line + 1
     if isinstance(node, yaml.SequenceNode):
         for i, child in enumerate(node.value):
             _note_lines(child, (*place, i), lines, where)
     elif isinstance(node, yaml.MappingNode):
         for key, child in node.value:
-            inner = (*place, key.value)
+            inner = (*place, str(key.value))
+            if _kind(key) != "str":
+                raise _refused(where, key, "only plain words are keys: remove this one")
             if inner in lines:
-                line = key.start_mark.line + 1
-                raise SchemaError(f"{where}, line {line}: '{key.value}' is given twice.")
+                raise _refused(where, key, f"'{key.value}' is given twice: keep one")
             _note_lines(child, inner, lines, where)
             lines[inner] = key.start_mark.line + 1
+    elif (kind := _kind(node)) in _MISREAD:
+        becomes, pattern = _MISREAD[kind]
+        if re.search(pattern, node.value):
+            raise _refused(where, node, f"YAML reads {node.value} as {becomes}: quote it")
+
+
+def _kind(node: yaml.Node) -> str:
+    return str(node.tag).rpartition(":")[2]
+
+
+def _refused(where: str, at: yaml.Node | yaml.Event, why: str) -> SchemaError:
+    line = at.start_mark.line + 1 if at.start_mark else 1
+    return SchemaError(f"{where}, line {line}: {why}.")
 
 
 def _problem(error: ErrorDetails, lines: dict[Place, int]) -> tuple[int, str]:
-    place: Place = error["loc"]
+    cause = error.get("ctx", {}).get("error")
+    place: Place = error["loc"] + getattr(cause, "place", ())
     known = place
     while known not in lines:
         known = known[:-1]
     name = ".".join(str(p + 1) if isinstance(p, int) else p for p in place) or "the schema"
-    message = str(error.get("ctx", {}).get("error", error["msg"]))
+    message = str(cause or error["msg"])
     match error["type"]:
         case "missing":
             message = "is required; add it"
@@ -106,12 +146,14 @@ def _problem(error: ErrorDetails, lines: dict[Place, int]) -> tuple[int, str]:
 
 def _keys_at(place: Place) -> list[str]:
     """The keys that the format knows at a place, for a suggestion."""
-    model: Any = Schema
+    model: type[BaseModel] = Schema
     for step in place:
         if isinstance(step, str):
-            model = model.model_fields[step].annotation
-        options = [a for a in (model, *get_args(model)) if isinstance(a, type)]
-        models = [a for a in options if issubclass(a, BaseModel)]
-        if models:
-            model = models[0]
-    return list(getattr(model, "model_fields", []))
+            model = _models(model.model_fields[step].annotation)[0]
+    return list(model.model_fields)
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in _models(part)]

@@ -25,7 +25,7 @@ class Rows:
 
 def pack(rows: Rows, slots: int, *, absolute_time: bool) -> Cohort:
     """Return one record a patient. With absolute times the first slot has no gap."""
-    with np.errstate(all="ignore"):  # times far apart may overflow; such a gap is clipped later
+    with np.errstate(all="ignore"):  # times far apart may overflow; `nan_to_num` bounds the gap
         return _packed(rows, slots, absolute_time)
 
 
@@ -47,7 +47,7 @@ def _packed(rows: Rows, slots: int, absolute_time: bool) -> Cohort:
     packed = np.full((n, slots, values.shape[1]), np.nan)
     packed_gaps = np.zeros((n, slots))
     packed[owner[keep], position[keep]] = values[keep]
-    packed_gaps[owner[keep], position[keep]] = gaps[keep]
+    packed_gaps[owner[keep], position[keep]] = np.nan_to_num(gaps[keep])
     site, group, event = rows.labels[rows_of_slot[first]].T
     return Cohort(packed, np.isfinite(packed), packed_gaps, length, group, event, site)
 

@@ -17,8 +17,7 @@ from longsynth.govern.ledger_file import ledger_json, read_ledger
 from longsynth.govern.statement import statement
 from longsynth.privacy.ledger import Released
 from longsynth.privacy.noise import OPENDP
-from longsynth.schema import load_schema
-from longsynth.schema_file import dump
+from longsynth.schema_file import dump, load_schema
 from longsynth.version import VERSION
 
 FORMAT = 1

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, log10, sqrt
+from math import exp, floor, log10, sqrt
 from statistics import NormalDist
 
 from longsynth.bundle import Bundle
@@ -30,7 +30,7 @@ def delta_warning(budget: Budget, patients: int) -> str | None:
         return None
     return (
         f"δ = {budget.delta:g} is above 1/(10·N) = {advised:.2g} for {patients:,} patients: "
-        f"use --delta {10 ** int(log10(advised) - 1):.0e} or less."
+        f"use --delta {10.0 ** floor(log10(advised) + 1e-9):.0e} or less."
     )
 
 

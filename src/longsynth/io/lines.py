@@ -14,13 +14,13 @@ LINES = 100_000  # a chunk
 
 
 def csv_to_parquet(source: Path, target: Path) -> None:
-    """Write the cells as text. A line that cannot be split is a row without cells."""
+    """Write the cells as text, a line a row. A cell that a line lacks is null."""
     with source.open(encoding="utf-8-sig", errors="replace") as lines:
-        names = _cells(next(lines, ""))
+        names = [name.strip() for name in _cells(next(lines, ""))]
         if not any(names):
             raise CohortError(f"{source.name} has no header line: put the column names first.")
         if len(set(names)) < len(names):
-            raise CohortError(f"{source.name} names a column twice in its header line.")
+            raise CohortError(f"{source.name} names a column twice in its header: rename one.")
         schema = pa.schema([(name, pa.string()) for name in names])
         with pq.ParquetWriter(target, schema) as writer:
             for rows in _chunks(lines, len(names)):
@@ -31,15 +31,21 @@ def csv_to_parquet(source: Path, target: Path) -> None:
 def _chunks(lines: Iterator[str], width: int) -> Iterator[list[list[str | None]]]:
     full = (line for line in lines if line.strip())
     while chunk := list(islice(full, LINES)):
-        yield [_fitted(_cells(line), width) for line in chunk]
+        yield [_row(line, width) for line in chunk]
+
+
+def _row(line: str, width: int) -> list[str | None]:
+    """The cells of a line. Where its quotes cannot be right, every comma separates."""
+    cells = _cells(line)
+    if len(cells) != width:
+        plain = [cell.strip().strip('"') for cell in line.split(",")]
+        cells = plain if not cells or len(plain) == width else cells
+    return [cell.strip() or None for cell in cells[:width]] + [None] * (width - len(cells))
 
 
 def _cells(line: str) -> list[str]:
+    """Split at commas outside quotes. Empty if a cell is longer than `csv` allows."""
     try:
         return next(csv.reader((line.rstrip("\r\n"),)), [])
     except csv.Error:
         return []
-
-
-def _fitted(cells: list[str], width: int) -> list[str | None]:
-    return [cell.strip() or None for cell in cells[:width]] + [None] * (width - len(cells))

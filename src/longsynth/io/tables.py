@@ -6,9 +6,11 @@ DuckDB sorts and joins, out of core where it must; its messages can quote cells,
 is passed on.
 """
 
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,8 +20,10 @@ import pyarrow as pa
 
 from longsynth.errors import CohortError
 from longsynth.io.lines import csv_to_parquet
+from longsynth.io.plain import column_types, copy_plain, is_number, is_stamp, is_text
 from longsynth.records import Cohort
-from longsynth.schema import TIME_UNITS, Labels, Schema, load_schema
+from longsynth.schema import TIME_UNITS, Labels, Schema, Time
+from longsynth.schema_file import load_schema
 from longsynth.slots import Rows, pack
 
 ROWS = 65_536  # a batch, cut back to whole patients
@@ -37,8 +41,6 @@ class CohortFolder:
         self._scratch = tempfile.TemporaryDirectory(prefix="longsynth-")
         self._connection = _connect(self._scratch.name)
         try:
-            self._observations = self._table("observations")
-            self._people = self._table("patients")
             self._prepare()
             self.patients = self._count_patients()
         except BaseException:
@@ -81,62 +83,55 @@ class CohortFolder:
 
     def repairs(self) -> dict[str, Any]:
         """Count what was read differently than it stands in the files. Not for release."""
-        time = self.schema.time.column
         unread = {
             v.name: f"count({q}) - count(CASE WHEN isfinite(TRY_CAST({q} AS DOUBLE)) THEN 1 END)"
             for v in self.schema.variables
             for q in [_quoted(v.column or v.name)]
         }
         levels = {
-            what: f"count(*) - count(CASE WHEN {_level_test(labels)} THEN 1 END)"
+            what: f"count(*) - count({_level_position(labels)})"
             for what in ("group", "event", "site")
             if (labels := getattr(self.schema, what)) is not None
         }
         with _unquoted(self.folder):
             cells = self._one_row(f"SELECT {', '.join(unread.values())} FROM {self._observations}")
             labels_ = self._one_row(f"SELECT {', '.join(levels.values())} FROM {self._people}")
-            total = self._one_row(
-                f"SELECT count(*), count({_quoted(time)}) FROM {self._observations}"
-            )
+            total = self._one_row(f"SELECT count(*) FROM {self._observations}")
             usable = self._one_row("SELECT count(*) FROM rows")
             unknown = self._one_row("SELECT count(*) FROM rows ANTI JOIN people USING (id)")
             empty = self._one_row("SELECT count(*) FROM people ANTI JOIN rows USING (id)")
+            shared, late = self._one_row(f"""
+                SELECT coalesce(sum(n - times), 0),
+                       coalesce(sum(greatest(times - {self.schema.slots}, 0)), 0)
+                FROM (SELECT count(*) AS n, count(DISTINCT time) AS times
+                      FROM rows SEMI JOIN people USING (id) GROUP BY id)""")
         return {
             "rows": total[0],
             "rows_without_usable_time": total[0] - usable[0],
             "rows_of_unknown_patients": unknown[0],
             "patients_without_rows": empty[0],
+            "rows_merged_with_one_of_the_same_time": shared,
+            "times_past_the_last_slot": late,
             "cells_not_a_finite_number": dict(zip(unread, cells, strict=True)),
             "labels_set_to_the_first_level": dict(zip(levels, labels_, strict=True)),
         }
 
-    def _table(self, name: str) -> str:
-        """Return the SQL that scans a table of the folder, Parquet first."""
-        path = self.folder / f"{name}.parquet"
-        if not path.is_file():
-            text = self.folder / f"{name}.csv"
-            if not text.is_file():
-                raise CohortError(f"{self.folder} has neither {name}.parquet nor {name}.csv.")
-            path = Path(self._scratch.name) / f"{name}.parquet"
-            with _readable(text):
-                csv_to_parquet(text, path)
-        return f"read_parquet({_literal(path)})"
-
     def _prepare(self) -> None:
         """Define the views `people` and `rows`, both in longsynth's own names and units."""
-        schema, patient = self.schema, self.schema.patient.column
+        schema, patient, time = self.schema, self.schema.patient.column, self.schema.time
         values = [v.column or v.name for v in schema.variables]
         labels = {"site": schema.site, "grp": schema.group, "event": schema.event}
-        rows_types = self._columns("observations", self._observations)
-        people_types = self._columns("patients", self._people)
-        _require("observations", rows_types, [patient, schema.time.column, *values])
-        _require("patients", people_types, [patient] + [n.column for n in labels.values() if n])
-        cast = _id_cast(rows_types[patient], people_types[patient])
-        key = cast.format(_quoted(patient))
+        marks = [found.column for found in labels.values() if found]
+        row_columns = [patient, time.column, *values]
+        self._observations, rows_types = self._table("observations", row_columns)
+        self._people, people_types = self._table("patients", [patient, *marks])
+        _require_numbers(rows_types, values)
+        _require_numbers(people_types, marks)
+        hours = _hours(time, rows_types[time.column])
+        key = _id_cast(rows_types[patient], people_types[patient]).format(_quoted(patient))
         codes = ", ".join(f"{_level_code(found)} AS {what}" for what, found in labels.items())
         cells = ", ".join(f"TRY_CAST({_quoted(c)} AS DOUBLE) AS v{i}" for i, c in enumerate(values))
-        hours = _hours(_quoted(schema.time.column), schema.time.unit)
-        with _unquoted(self.folder, "has a column whose type cannot be read as numbers"):
+        with _unquoted(self.folder):
             self._connection.execute(f"""
                 CREATE VIEW people AS SELECT row_number() OVER (ORDER BY id) AS number, *
                 FROM (SELECT {key} AS id, {codes} FROM {self._people})""")
@@ -145,10 +140,26 @@ class CohortFolder:
                 (SELECT {key} AS id, {hours} AS time, {cells} FROM {self._observations})
                 WHERE isfinite(time)""")
 
-    def _columns(self, name: str, scan: str) -> dict[str, str]:
+    def _table(self, name: str, columns: list[str]) -> tuple[str, dict[str, pa.DataType]]:
+        """Return the SQL that scans a table of the folder, Parquet first, and its types."""
+        path, text = self.folder / f"{name}.parquet", self.folder / f"{name}.csv"
+        copy = Path(self._scratch.name) / f"{name}.parquet"
+        if not path.is_file():
+            if not text.is_file():
+                raise CohortError(
+                    f"{self.folder} has neither {name}.parquet nor {name}.csv: add one of them."
+                )
+            with _readable(text):
+                csv_to_parquet(text, copy)
+            path = copy
         with _unquoted(self.folder, f"has no readable {name} table: is the file damaged?"):
-            described = self._connection.execute(f"DESCRIBE SELECT * FROM {scan}").fetchall()
-        return {row[0]: row[1] for row in described}
+            found = column_types(path)
+            _require(name, [column for column, _ in found], columns)
+            types = {column: kind for column, kind in found if column in columns}
+            if path != copy and not all(map(is_number, types.values())):
+                copy_plain(path, copy, list(types))
+                path = copy
+        return f"read_parquet({_literal(_no_glob(path))}, hive_partitioning = false)", types
 
     def _count_patients(self) -> int:
         with _unquoted(self.folder):
@@ -189,7 +200,7 @@ def _arrays(cohort: Cohort) -> list[Any]:
 
 
 def _connect(scratch: str) -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(
+    connection = duckdb.connect(
         ":memory:",
         config={
             "autoinstall_known_extensions": "false",  # never ask the network
@@ -198,56 +209,89 @@ def _connect(scratch: str) -> duckdb.DuckDBPyConnection:
             "temp_directory": scratch,
         },
     )
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")  # of stamps without a zone, on any machine
+    return connection
 
 
-def _require(table: str, found: dict[str, str], wanted: list[str]) -> None:
+def _require(table: str, found: list[str], wanted: list[str]) -> None:
+    """Every column once. The columns found are named only where they must be a header."""
     lacking = [column for column in wanted if column not in found]
     if lacking:
+        known = set(wanted) & set(found)
         raise CohortError(
-            f"the {table} table has no column {', '.join(map(repr, lacking))}. It has "
-            f"{', '.join(found)}. Rename it, or map it in schema.yaml with 'column:'."
+            f"the {table} table has no column {', '.join(map(repr, lacking))}. "
+            + (f"It has {', '.join(found)}. " if known else "Has it a header line, with commas? ")
+            + "Rename it, or map it in schema.yaml with 'column:'."
+        )
+    folded = [column.casefold() for column in found]
+    twice = [column for column in wanted if folded.count(column.casefold()) > 1]
+    if twice:
+        raise CohortError(
+            f"the {table} table has the column {twice[0]!r} twice, capitals aside: rename one."
         )
 
 
-def _id_cast(rows: str, people: str) -> str:
+def _require_numbers(types: dict[str, pa.DataType], columns: list[str]) -> None:
+    for column in columns:
+        if not (is_number(types[column]) or is_text(types[column])):
+            raise CohortError(
+                f"column {column!r} is stored as {types[column]}: store it as numbers or text."
+            )
+
+
+def _id_cast(rows: pa.DataType, people: pa.DataType) -> str:
     """How to compare ids of two column types. A float cannot hold every id, so it is refused."""
     for kind in (rows, people):
-        if kind in ("FLOAT", "DOUBLE") or kind.startswith("DECIMAL"):
+        if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             raise CohortError(
                 f"patient ids are stored as {kind}, which cannot hold every id: "
                 "store them as whole numbers or text in both tables."
             )
-    whole = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
-    return "CAST({} AS BIGINT)" if {rows, people} <= whole else "CAST({} AS VARCHAR)"
+    whole = all(pa.types.is_integer(kind) and kind != pa.uint64() for kind in (rows, people))
+    return "CAST({} AS BIGINT)" if whole else "CAST({} AS VARCHAR)"
 
 
-def _hours(column: str, unit: str) -> str:
-    if unit == "timestamp":
-        return f"epoch_us(TRY_CAST({column} AS TIMESTAMP)) / 3600e6"
-    return f"TRY_CAST({column} AS DOUBLE) * {TIME_UNITS[unit]!r}"
+def _hours(time: Time, kind: pa.DataType) -> str:
+    """SQL for a row's time in hours."""
+    column = _quoted(time.column)
+    if time.unit == "timestamp" and is_stamp(kind):
+        return column  # copied as hours
+    if time.unit == "timestamp" and (is_text(kind) or pa.types.is_null(kind)):
+        return f"epoch_us(TRY_CAST({column} AS TIMESTAMPTZ)) / 3600e6"
+    if time.unit != "timestamp" and (is_number(kind) or is_text(kind)):
+        return f"TRY_CAST({column} AS DOUBLE) * {TIME_UNITS[time.unit]!r}"
+    unit = "timestamp" if is_stamp(kind) else "hours"
+    raise CohortError(
+        f"column {time.column!r} is stored as {kind}, which is not a time in {time.unit}: "
+        f"correct 'time: {{unit: …}}' in schema.yaml, for instance to {unit}."
+    )
 
 
 def _level_code(labels: Labels | None) -> str:
     """SQL for a label's position in the schema; whatever is not there is the first."""
-    if labels is None:
-        return "0"
-    cases = " ".join(
-        f"WHEN {_is_level(labels.column, level)} THEN {i}" for i, level in enumerate(labels.levels)
-    )
-    return f"CASE {cases} ELSE 0 END"
+    return f"coalesce({_level_position(labels)}, 0)" if labels else "0"
 
 
-def _level_test(labels: Labels) -> str:
-    return " OR ".join(_is_level(labels.column, level) for level in labels.levels)
+def _level_position(labels: Labels) -> str:
+    """Equal as text or else, where the level is a number, as numbers: 1, 1.0 and true are 1."""
+    column = _quoted(labels.column)
+    texts = {i: _literal(level) for i, level in enumerate(labels.levels)}
+    numbers = {i: repr(x) for i, x in enumerate(map(_number, labels.levels)) if isfinite(x)}
+    tests = [f"WHEN CAST({column} AS VARCHAR) = {text} THEN {i}" for i, text in texts.items()]
+    tests += [f"WHEN TRY_CAST({column} AS DOUBLE) = {x} THEN {i}" for i, x in numbers.items()]
+    return f"CASE {' '.join(tests)} END"
 
 
-def _is_level(column: str, level: str) -> str:
-    """Equal as text, or as numbers where the level is one: 1, 1.0 and true are level 1."""
-    test = f"CAST({_quoted(column)} AS VARCHAR) = {_literal(level)}"
+def _number(level: str) -> float:
     try:
-        return f"({test} OR TRY_CAST({_quoted(column)} AS DOUBLE) = {float(level)!r})"
+        return float(level)
     except ValueError:
-        return test
+        return float("nan")
+
+
+def _no_glob(path: Path) -> str:
+    """A path in which DuckDB sees no pattern."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", str(path.absolute()))
 
 
 def _quoted(name: str) -> str:
@@ -260,10 +304,10 @@ def _literal(text: object) -> str:
 
 @contextmanager
 def _unquoted(folder: Path, problem: str = "cannot be read: is a file damaged?") -> Iterator[None]:
-    """Turn a DuckDB error, whose text may quote a cell, into one that cannot."""
+    """Turn a reader's error, whose text may quote a cell, into one that cannot."""
     try:
         yield
-    except duckdb.Error:
+    except (duckdb.Error, pa.ArrowException, OSError):
         raise CohortError(f"{folder} {problem}") from None
 
 

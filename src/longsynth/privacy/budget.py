@@ -35,7 +35,7 @@ _PI = Decimal(
 
 @dataclass(frozen=True)
 class Budget:
-    """One patient's complete record is protected with (ε, δ) under replacement."""
+    """One patient's complete record is protected with (ε, δ) under replacement (eq:dp)."""
 
     epsilon: float
     delta: float

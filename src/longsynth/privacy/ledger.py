@@ -4,14 +4,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log, sqrt
 
-import numpy as np
-from numpy.typing import NDArray
-
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.errors import OverBudget, Refused
-from longsynth.privacy.noise import OPENDP
+from longsynth.privacy.noise import OPENDP, Integers
 from longsynth.privacy.statistic import Statistic
 
+# eq:adjacency
 ADJACENCY = "one patient's complete record is replaced; the number of patients is public"
 LARGEST_GAMMA, LARGEST_A = 1e-9, 4e-7  # what the reserves in `Budget` pay for (section 7)
 
@@ -31,12 +29,12 @@ class Entry:
 class Released:
     """Integers that have left, and the line that paid for them."""
 
-    values: NDArray[np.int64]  # (dimension,)
+    values: Integers  # (dimension,)
     entry: Entry
 
 
 def price(statistic: Statistic, share: Fraction, budget: Budget) -> Entry:
-    """Return the line for this share of the budget: the smallest σ that does not exceed it."""
+    """Return the line for this share of the budget: the least σ with Δ²/2σ² ≤ ρ (eq:zcdp)."""
     if share <= 0:
         raise Refused(f"the share of '{statistic.name}' must be above zero, not {share}.")
     rho = share * budget.rho

@@ -10,15 +10,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+Integers = NDArray[np.int64]
 OPENDP = "OpenDP discrete Gaussian"
 TEST_ONLY = "TEST-ONLY"
 NOT_PRIVATE = "NOT PRIVATE"
 
 
 class NoiseSource(Protocol):
-    def add(
-        self, sums: NDArray[np.int64], *, sigma: float, sensitivity: float, rho: float
-    ) -> NDArray[np.int64]:
+    def add(self, sums: Integers, *, sigma: float, sensitivity: float, rho: float) -> Integers:
         """Return the sums with discrete Gaussian noise of scale sigma on every entry."""
         ...
 
@@ -26,9 +25,7 @@ class NoiseSource(Protocol):
 class OpenDPNoise:
     """N_Z(0, σ²) on every integer. OpenDP itself confirms the cost before a draw."""
 
-    def add(
-        self, sums: NDArray[np.int64], *, sigma: float, sensitivity: float, rho: float
-    ) -> NDArray[np.int64]:
+    def add(self, sums: Integers, *, sigma: float, sensitivity: float, rho: float) -> Integers:
         import opendp.prelude as dp  # a second to import: only a fit pays for it
 
         dp.enable_features("contrib")

@@ -37,7 +37,7 @@ class Statistic:
     right: int = 0  # cross, gram, joint: entries of the right vector
     right_squared: int = 0  # cross, gram, joint: R²
     sum_weight: int = 0  # joint: W, the weight of the sums by cell
-    grid: int = 1  # integers that make one unit of the right vector
+    grid: int = 1  # integers that make one unit; no entry of the right vector exceeds one unit
 
     def __post_init__(self) -> None:
         if self.row_sensitivity_squared <= 0:
@@ -68,11 +68,16 @@ class Statistic:
         return {"count": self.cells, "cross": cross, "gram": triangle, "joint": joint}[self.kind]
 
     @property
+    def box(self) -> int:
+        """No entry of the right vector is larger."""
+        return min(isqrt(self.right_squared), self.grid)
+
+    @property
     def largest_entry(self) -> int:
         """No patient adds more than this to one integer, before the lift."""
-        radius, gram = isqrt(self.right_squared), OFF_DIAGONAL * self.right_squared
-        joint = max(self.count_weight, self.sum_weight * radius, gram)
-        cross = isqrt(self.left_squared) * radius
+        gram = OFF_DIAGONAL * self.box**2
+        joint = max(self.count_weight, self.sum_weight * self.box, gram)
+        cross = isqrt(self.left_squared) * self.box
         return {"count": 1, "cross": cross, "gram": gram, "joint": joint}[self.kind]
 
     @property

@@ -12,12 +12,11 @@ from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longsynth.privacy.errors import ArithmeticFault, Refused
+from longsynth.privacy.noise import Integers
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
 
-Integers = NDArray[np.int64]
 CHUNK = 4096  # rows a product
 NOBODY = np.zeros((0, 1), np.int64)
 
@@ -46,9 +45,9 @@ class Sums:
 
 def require_exact(statistic: Statistic, patients: int) -> None:
     """Refuse a statistic whose integers could leave their 64 or 53 bits, from public facts."""
-    squares = statistic.left_squared, statistic.right_squared
-    product = isqrt(squares[0] or squares[1]) * isqrt(squares[1])
-    row = max(statistic.left, statistic.right) * max(squares)
+    left, right = isqrt(statistic.left_squared), statistic.box
+    product = (left or right) * right
+    row = max(statistic.left * left**2, statistic.right * right**2)
     total = patients * statistic.largest_entry * statistic.lift
     if CHUNK * product >= 1 << 53 or row >= 1 << 62 or total >= 1 << 62:
         raise Refused(
@@ -60,8 +59,8 @@ def require_exact(statistic: Statistic, patients: int) -> None:
 def add_up(statistic: Statistic, contribution: Contribution) -> Sums:
     """Return the exact sum of a batch, each row first held to the statistic's radius."""
     cell, left, right = _integers(contribution.cell, 1), contribution.left, contribution.right
-    left = _inside(left, statistic.left, statistic.left_squared)
-    right = _inside(right, statistic.right, statistic.right_squared)
+    left = _inside(left, statistic.left, isqrt(statistic.left_squared), statistic.left_squared)
+    right = _inside(right, statistic.right, statistic.box, statistic.right_squared)
     used = {"count": [cell], "cross": [left, right], "gram": [right], "joint": [cell, right]}
     rows = {len(part) for part in used[statistic.kind]}
     if len(rows) != 1:
@@ -87,12 +86,11 @@ def _integers(rows: Integers, axes: int) -> Integers:
     return rows
 
 
-def _inside(rows: Integers, width: int, squared: int) -> Integers:
-    """Return the rows with every one outside the ball of radius² `squared` set to zero."""
+def _inside(rows: Integers, width: int, box: int, squared: int) -> Integers:
+    """Return the rows, each outside the box or the ball of radius² `squared` set to zero."""
     rows = _integers(rows, 2)
     if rows.shape[1] != width:
         raise TypeError(f"a contribution has {rows.shape[1]} columns where {width} are declared")
-    box = isqrt(squared)
     boxed = ((rows <= box) & (rows >= -box)).all(
         axis=1, keepdims=True
     )  # so that no square overflows

@@ -21,6 +21,7 @@ from longsynth.run import run_fit
 from longsynth.sample import sample
 from longsynth.simulate import simulate, simulated_schema
 
+# tab:configuration, on its first seed
 SEED, PATIENTS, EPSILON, DELTA, SYNTHETIC_SEED = 11, 720, 12.0, 1e-5, 7
 
 

@@ -1,0 +1,42 @@
+# Every target sets up what it needs from a bare Python 3.11.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/installed
+DOCS := .venv/installed-docs
+
+.PHONY: install demo test check bench docs clean
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $(STAMP)
+
+demo: install  ## simulate, fit, sample, verify and compare, in demo/
+	rm -rf demo
+	$(BIN)/longsynth demo --out demo
+
+test: install  ## every test
+	$(BIN)/python -m pytest --numprocesses 2 --quiet
+
+check: install  ## style, types and import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+bench: install  ## ratios against floors measured in the same run
+	$(BIN)/python benchmarks/speed.py --out benchmarks/results/speed.json
+
+$(DOCS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $(DOCS)
+
+docs: $(DOCS)  ## the documentation site, in site/
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "Open site/index.html"
+
+clean:
+	rm -rf .venv site demo dist build

@@ -1,0 +1,86 @@
+"""Parquet columns in a form in which no single cell can stop DuckDB.
+
+A Parquet file may hold text that is not UTF-8 and time stamps beyond DuckDB's calendar; one such
+cell would end the whole reading. So columns that are not numbers are copied first: text with the
+wrong bytes replaced, time stamps as hours since 1970 in UTC.
+"""
+
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+ROWS = 65_536  # a batch
+_PER_HOUR = {"s": 3600.0, "ms": 3600e3, "us": 3600e6, "ns": 3600e9}
+
+
+def is_number(kind: pa.DataType) -> bool:
+    t = pa.types
+    tests = (t.is_integer, t.is_floating, t.is_decimal, t.is_boolean, t.is_null)
+    return any(test(kind) for test in tests)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    return kind in _TEXT
+
+
+def is_stamp(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_date32(kind))
+
+
+def column_types(path: Path) -> list[tuple[str, pa.DataType]]:
+    """Return a Parquet file's columns; of a dictionary, what it stands for."""
+    found = pq.read_schema(path)
+    return [(field.name, _undictionaried(field.type)) for field in found]
+
+
+def copy_plain(source: Path, target: Path, columns: Sequence[str]) -> None:
+    """Copy the columns, row for row."""
+    with pq.ParquetFile(source, coerce_int96_timestamp_unit="us") as file:
+        none = pa.RecordBatch.from_pylist([], schema=file.schema_arrow)  # names, even of no rows
+        batches = chain([none], file.iter_batches(ROWS, columns=list(columns)))
+        tables = (pa.table([_plain(b.column(c)) for c in columns], columns) for b in batches)
+        first = next(tables)
+        with pq.ParquetWriter(target, first.schema) as writer:
+            for table in tables:
+                writer.write_table(table)
+
+
+def _undictionaried(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    kind = _undictionaried(column.type)
+    if is_text(kind):
+        return _text(column.cast(kind).cast(pa.large_binary()))
+    if is_stamp(kind):
+        return _hours(column)
+    return column.cast(kind)
+
+
+def _text(cells: pa.Array) -> pa.Array:
+    try:
+        return cells.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        decoded = [None if c is None else c.decode("utf-8", "replace") for c in cells.to_pylist()]
+        return pa.array(decoded, pa.large_string())
+
+
+def _hours(stamps: pa.Array) -> pa.Array:
+    if pa.types.is_date32(stamps.type):
+        return pa.array(stamps.cast(pa.int32()).to_numpy(zero_copy_only=False) * 24.0)
+    ticks = stamps.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return pa.array(ticks / _PER_HOUR[stamps.type.unit])
+
+
+_TEXT = (
+    pa.string(),
+    pa.large_string(),
+    pa.string_view(),
+    pa.binary(),
+    pa.large_binary(),
+    pa.binary_view(),
+)

@@ -1,0 +1,255 @@
+"""verify finds what was changed, and says so; a release holds what it may hold."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from longsynth import Bundle, ReleaseError, fit, load_release, model_of
+from longsynth.govern.ledger_file import ledger_json
+from longsynth.govern.release import ALLOWED, as_json, release_files
+from longsynth.govern.synthetic_folder import Recipe, write_synthetic
+from longsynth.govern.verify import verify
+from longsynth.privacy.curator import Curator
+from longsynth.privacy.ledger import Ledger
+from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import Contribution, add_up
+from support import NoNoise, random_cohort, small_plan, small_schema
+
+
+def write(bundle: Bundle, folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    for name, content in release_files(bundle).items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bundle, Path, Path]:
+    root = tmp_path_factory.mktemp("made")
+    bundle = fit(random_cohort(80, 1), small_plan(80))
+    release = write(bundle, root / "release")
+    drawn = root / "drawn"
+    drawn.mkdir()
+    write_synthetic(drawn, model_of(bundle), Recipe(bundle.fingerprint, 50, 9))
+    return bundle, release, drawn
+
+
+@pytest.fixture
+def copies(made: tuple[Bundle, Path, Path], tmp_path: Path) -> tuple[Bundle, Path, Path]:
+    bundle, release, drawn = made
+    return (
+        bundle,
+        Path(shutil.copytree(release, tmp_path / "release")),
+        Path(shutil.copytree(drawn, tmp_path / "drawn")),
+    )
+
+
+def failures(release: Path, synthetic: Path | None = None) -> list[str]:
+    return [f.sentence for f in verify(release, synthetic) if not f.good]
+
+
+def test_an_untouched_release_and_its_sample_hold(copies: tuple[Bundle, Path, Path]) -> None:
+    _, release, drawn = copies
+    assert failures(release, drawn) == []
+    assert any("bit for bit" in f.sentence for f in verify(release, drawn))
+
+
+def test_a_release_reads_back_as_the_bundle_it_was(copies: tuple[Bundle, Path, Path]) -> None:
+    bundle, release, _ = copies
+    back = load_release(release)
+    assert back.ledger == bundle.ledger
+    assert back.schema == bundle.schema
+    assert back.fingerprint == bundle.fingerprint
+    for name, released in bundle.released.items():
+        assert np.array_equal(back.released[name].values, released.values)
+
+
+def test_a_release_is_written_from_the_allow_list(made: tuple[Bundle, Path, Path]) -> None:
+    assert set(release_files(made[0])) == set(ALLOWED)
+
+
+def test_the_same_bundle_gives_the_same_bytes(made: tuple[Bundle, Path, Path]) -> None:
+    assert release_files(made[0]) == release_files(made[0])
+
+
+def change_json(name: str, edit: Callable[[dict], None]) -> Callable[[Path], None]:  # type: ignore[type-arg]
+    def apply(release: Path) -> None:
+        content = json.loads((release / name).read_text())
+        edit(content)
+        (release / name).write_bytes(as_json(content))
+
+    return apply
+
+
+def change_statistics(release: Path) -> None:
+    table = pq.read_table(release / "statistics.parquet")
+    values = table.column("value").to_numpy().copy()
+    values[0] += 1
+    table = table.set_column(2, "value", pa.array(values))
+    pq.write_table(table, release / "statistics.parquet")
+
+
+TAMPERING: dict[str, tuple[Callable[[Path], None], str]] = {
+    "a number": (change_statistics, "statistics.parquet does NOT match"),
+    "the statement": (
+        lambda r: (r / "STATEMENT.md").write_text("ε = 0.1"),
+        "STATEMENT.md does NOT say",
+    ),
+    "a foreign file": (lambda r: (r / "notes.csv").write_text("x"), "notes.csv, which no release"),
+    "a missing file": (lambda r: (r / "ledger.json").unlink(), "does not hold the files"),
+    "a smaller ε": (
+        change_json("ledger.json", lambda c: c.update(epsilon=1.0)),
+        "the promise is BROKEN",
+    ),
+    "more patients": (change_json("ledger.json", lambda c: c.update(patients=81)), "NOT match"),
+    "less noise": (
+        change_json("ledger.json", lambda c: c["entries"][0]["exact"].update(sigma=5.0)),
+        "noise is SMALLER",
+    ),
+    "a cheaper line": (
+        change_json("ledger.json", lambda c: c["entries"][0]["exact"].update(rho="1/1000000")),
+        "noise is SMALLER",
+    ),
+    "a smaller radius": (
+        change_json(
+            "ledger.json", lambda c: c["entries"][2]["exact"]["statistic"].update(right_squared=9)
+        ),
+        "DIFFERS from the plan",
+    ),
+    "other noise": (
+        change_json("ledger.json", lambda c: c["entries"][0].update(noise="TEST-ONLY: x")),
+        "protects nobody",
+    ),
+    "the schema": (
+        lambda r: (r / "schema.yaml").write_text(
+            (r / "schema.yaml").read_text().replace("bandwidth: 3", "bandwidth: 2")
+        ),
+        "fingerprint does NOT match",
+    ),
+    "the format": (change_json("manifest.json", lambda c: c.update(format=9)), "release format 9"),
+    "garbage": (lambda r: (r / "ledger.json").write_bytes(b"\x00"), "not the JSON"),
+    "a list": (lambda r: (r / "ledger.json").write_text("[1]"), "not the JSON"),
+    "broken parquet": (
+        lambda r: (r / "statistics.parquet").write_bytes(b"PAR1"),
+        "not a complete release",
+    ),
+    "no fraction": (
+        change_json("ledger.json", lambda c: c["entries"][0]["exact"].update(rho="1/0")),
+        "not a complete release",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TAMPERING)
+def test_tampering_is_found(copies: tuple[Bundle, Path, Path], what: str) -> None:
+    tamper, sentence = TAMPERING[what]
+    tamper(copies[1])
+    found = failures(copies[1])
+    assert any(sentence in f for f in found), found
+
+
+def test_a_consistent_forgery_of_the_ledger_differs_from_the_plan(
+    copies: tuple[Bundle, Path, Path], tmp_path: Path
+) -> None:
+    """Recomputing every hash does not help who changed a share."""
+    bundle, _, _ = copies
+    first, *rest = bundle.ledger.entries
+    assert first.rho is not None
+    forged = replace(first, share=first.share / 2, rho=first.rho / 2, sigma=first.sigma * 2)
+    ledger = replace(bundle.ledger, entries=(forged, *rest))
+    released = bundle.released | {
+        first.statistic.name: replace(bundle.released[first.statistic.name], entry=forged)
+    }
+    release = write(replace(bundle, ledger=ledger, released=released), tmp_path / "forged")
+    assert failures(release) == ["the ledger DIFFERS from the plan for its schema."]
+
+
+def test_test_noise_is_marked_and_refused_later(tmp_path: Path) -> None:
+    bundle = fit(random_cohort(80, 1), small_plan(80), noise=NoNoise())
+    release = write(bundle, tmp_path / "release")
+    assert "TEST-ONLY" in (release / "STATEMENT.md").read_text()
+    with pytest.raises(ReleaseError, match="protects nobody"):
+        load_release(release)
+    assert any("protects nobody" in f for f in failures(release))
+
+
+def test_what_was_disclosed_cannot_be_released() -> None:
+    statistic = Statistic("cells", "patients by cell", "count", cells=3)
+    curator = Curator(Ledger(None, 3))
+    found = curator.disclose(add_up(statistic, Contribution(cell=np.arange(3))))
+    bundle = Bundle("trust", small_schema().settled(3), curator.ledger, {"cells": found})
+    with pytest.raises(ReleaseError, match="NOT PRIVATE"):
+        release_files(bundle)
+    with pytest.raises(TypeError, match="no promise"):
+        ledger_json("trust", curator.ledger)
+
+
+def edit_cell(folder: Path, by: float) -> None:
+    table = pq.read_table(folder / "observations.parquet")
+    values = table.column("pulse").to_numpy(zero_copy_only=False).copy()
+    seen = np.flatnonzero(np.isfinite(values))
+    values[seen] += by
+    column = pa.array(values, mask=~np.isfinite(values))
+    pq.write_table(table.set_column(2, "pulse", column), folder / "observations.parquet")
+
+
+def elsewhere(folder: Path) -> None:
+    content = json.loads((folder / "synthetic.json").read_text())
+    content["surroundings"]["numpy"] = "2.0.0"
+    (folder / "synthetic.json").write_bytes(as_json(content))
+
+
+def test_a_changed_synthetic_cell_is_found(copies: tuple[Bundle, Path, Path]) -> None:
+    edit_cell(copies[2], 1e-9)
+    assert any("DIFFERS from what seed 9 gives" in f for f in failures(copies[1], copies[2]))
+
+
+def test_rounding_of_another_platform_is_tolerated_and_said(
+    copies: tuple[Bundle, Path, Path],
+) -> None:
+    edit_cell(copies[2], 1e-9)
+    elsewhere(copies[2])
+    assert failures(copies[1], copies[2]) == []
+    assert any("another numpy" in f.sentence for f in verify(copies[1], copies[2]))
+
+
+def test_more_than_rounding_is_found_on_any_platform(copies: tuple[Bundle, Path, Path]) -> None:
+    edit_cell(copies[2], 0.5)
+    elsewhere(copies[2])
+    assert any("more than rounding explains" in f for f in failures(copies[1], copies[2]))
+
+
+def test_a_sample_of_another_release_is_found(
+    copies: tuple[Bundle, Path, Path], tmp_path: Path
+) -> None:
+    other = write(fit(random_cohort(80, 1), small_plan(80)), tmp_path / "other")
+    assert any("NOT drawn from this release" in f for f in failures(other, copies[2]))
+
+
+def test_another_seed_is_found(copies: tuple[Bundle, Path, Path]) -> None:
+    content = json.loads((copies[2] / "synthetic.json").read_text()) | {"seed": 10}
+    (copies[2] / "synthetic.json").write_bytes(as_json(content))
+    assert any("DIFFERS" in f for f in failures(copies[1], copies[2]))
+
+
+@pytest.mark.parametrize("recipe", ["", "[]", '{"seed": "x"}', '{"fingerprint": 1}'])
+def test_a_folder_without_a_recipe_cannot_be_verified(
+    copies: tuple[Bundle, Path, Path], recipe: str
+) -> None:
+    (copies[2] / "synthetic.json").write_text(recipe)
+    assert failures(copies[1], copies[2]) == [
+        f"{copies[2] / 'synthetic.json'} is not the JSON that longsynth writes."
+    ]
+    (copies[2] / "synthetic.json").unlink()
+    assert "was not written by `longsynth sample`" in failures(copies[1], copies[2])[0]
+
+
+def test_a_folder_that_is_not_there_is_a_finding_not_a_traceback(tmp_path: Path) -> None:
+    assert failures(tmp_path / "nowhere")

@@ -1,0 +1,105 @@
+"""(ε, δ) to ρ and back, against other people's accountants, and never to the unsafe side."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from dp_accounting import GaussianDpEvent, NeighboringRelation
+from dp_accounting.pld import PLDAccountant
+from dp_accounting.rdp import RdpAccountant
+
+from longsynth.privacy.budget import ACCOUNTINGS, Accounting, Budget, epsilon_of, gaussian_delta
+from longsynth.privacy.errors import Refused
+
+# ε at δ = 1e-5: paper, zcdp, gaussian
+TABLE = {
+    0.5: (0.005314, 0.008506, 0.010112),
+    1: (0.020820, 0.030557, 0.035926),
+    2: (0.080045, 0.108256, 0.125777),
+    4: (0.297652, 0.373144, 0.427749),
+    8: (1.049136, 1.229715, 1.387829),
+    12: (2.119769, 2.402056, 2.683607),
+    16: (3.430668, 3.806539, 4.220902),
+}
+
+
+@pytest.mark.parametrize(("epsilon", "expected"), TABLE.items())
+def test_the_three_accountings_agree_with_the_published_table(
+    epsilon: float, expected: tuple[float, float, float]
+) -> None:
+    found = [float(Budget(epsilon, 1e-5, a).rho) for a in ACCOUNTINGS]
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("accounting", ACCOUNTINGS)
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1, 3.7, 12, 60, 100])
+@pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.01])
+def test_spending_the_whole_budget_never_exceeds_the_promise(
+    accounting: Accounting, epsilon: float, delta: float
+) -> None:
+    rho = Budget(epsilon, delta, accounting).rho
+    assert epsilon_of(rho, delta, accounting) <= epsilon * (1 + 1e-11)
+    assert epsilon_of(rho * (1 + Fraction(1, 10**9)), delta, accounting) > epsilon * (1 - 1e-8)
+
+
+def gaussian_event(rho: Fraction) -> GaussianDpEvent:
+    return GaussianDpEvent(float(1 / (2 * rho)) ** 0.5)  # σ/Δ
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 12.0])
+def test_the_exact_curve_agrees_with_googles_accountant(epsilon: float) -> None:
+    rho = Budget(epsilon, 1e-5, "gaussian").rho
+    accountant = PLDAccountant(NeighboringRelation.ADD_OR_REMOVE_ONE)
+    accountant.compose(gaussian_event(rho))
+    assert accountant.get_epsilon(1e-5) == pytest.approx(epsilon, rel=3e-4)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 12.0])
+def test_the_tight_conversion_agrees_with_googles_accountant(epsilon: float) -> None:
+    rho = Budget(epsilon, 1e-5, "zcdp").rho
+    orders = [1 + x / 1000 for x in range(1, 60_000, 7)]
+    accountant = RdpAccountant(orders, NeighboringRelation.ADD_OR_REMOVE_ONE)
+    accountant.compose(gaussian_event(rho))
+    assert accountant.get_epsilon(1e-5) == pytest.approx(epsilon, rel=1e-6)
+
+
+@pytest.mark.parametrize("rho", [0.01, 0.373144, 2.4])
+def test_the_tight_conversion_agrees_with_opendp(rho: float) -> None:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    scale = (1 / (2 * rho)) ** 0.5
+    mechanism = dp.c.make_zCDP_to_approxDP(
+        dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)
+    )
+    theirs = mechanism.map(1.0).epsilon(delta=1e-5)
+    assert theirs == pytest.approx(epsilon_of(Fraction(rho), 1e-5, "zcdp"), rel=1e-6)
+
+
+def test_the_exact_curve_agrees_with_high_precision() -> None:
+    import mpmath
+
+    mpmath.mp.dps = 60
+    for mu, epsilon in ((0.268, 1.0), (2.3, 12.0), (0.01, 0.05), (2.9, 16.0)):
+        m, e = mpmath.mpf(str(mu)), mpmath.mpf(str(epsilon))
+        exact = mpmath.ncdf(-e / m + m / 2) - mpmath.exp(e) * mpmath.ncdf(-e / m - m / 2)
+        ours = mpmath.mpf(str(gaussian_delta(Decimal(str(mu)), Decimal(str(epsilon)))))
+        assert 0 < ours - exact < mpmath.mpf("2e-50")
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), float("inf"), 101.0])
+def test_an_unusable_epsilon_is_refused_with_a_remedy(epsilon: float) -> None:
+    with pytest.raises(Refused, match="1 to 12 is the usual range"):
+        Budget(epsilon, 1e-5)
+
+
+@pytest.mark.parametrize("delta", [0.0, -1e-5, 1.0, float("nan"), float("inf"), 1e-40])
+def test_an_unusable_delta_is_refused_with_a_remedy(delta: float) -> None:
+    with pytest.raises(Refused, match="ten times the number of patients"):
+        Budget(1.0, delta)
+
+
+def test_an_unknown_accounting_is_refused() -> None:
+    with pytest.raises(Refused, match="paper, zcdp, gaussian"):
+        Budget(1.0, 1e-5, "renyi")  # type: ignore[arg-type]

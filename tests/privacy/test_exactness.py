@@ -1,0 +1,177 @@
+"""Exact sums: the same integers for any chunking and order, and a check that sees a wrong one."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.linalg.blas
+
+from longsynth.engines.local import sum_over
+from longsynth.privacy.errors import ArithmeticFault, Refused
+from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
+from longsynth.privacy.sums import CHUNK, Contribution, Sums, add_up, require_exact
+from longsynth.records import Cohort
+from support import random_cohort, small_plan, small_schema
+
+GRAM = Statistic("g", "g", "gram", right=5, right_squared=5 * 4096**2, grid=4096)
+CROSS = Statistic(
+    "c", "c", "cross", left=3, left_squared=3, right=5, right_squared=5 * 4096**2, grid=4096
+)
+JOINT = Statistic(
+    "j", "j", "joint", cells=4, right=5, right_squared=5 * 4096**2, sum_weight=4096, grid=4096
+)
+
+
+def rows(n: int, seed: int = 0) -> Contribution:
+    rng = np.random.default_rng(seed)
+    return Contribution(
+        cell=rng.integers(0, 4, n),
+        left=rng.integers(0, 2, (n, 3)),
+        right=rng.integers(-4096, 4097, (n, 5)),
+    )
+
+
+def by_hand(statistic: Statistic, part: Contribution) -> list[int]:
+    """The definition, in Python integers."""
+    total = [0] * statistic.dimension
+    for cell, left, right in zip(*(p.tolist() for p in part), strict=True):
+        svec = [
+            right[i] * right[j] * (DIAGONAL if i == j else OFF_DIAGONAL)
+            for i in range(5)
+            for j in range(i, 5)
+        ]
+        one_hot = [int(cell == c) for c in range(4)]
+        vector = {
+            "gram": svec,
+            "cross": [a * b for a in left for b in right],
+            "joint": [h * statistic.count_weight for h in one_hot]
+            + [h * b * statistic.sum_weight for h in one_hot for b in right]
+            + svec,
+        }[statistic.kind]
+        total = [t + v for t, v in zip(total, vector, strict=True)]
+    return total
+
+
+def only(statistic: Statistic, part: Contribution) -> Contribution:
+    used = {"gram": ["right"], "cross": ["left", "right"], "joint": ["cell", "right"]}
+    return Contribution(**{name: getattr(part, name) for name in used[statistic.kind]})
+
+
+@pytest.mark.parametrize("statistic", [GRAM, CROSS, JOINT], ids=["gram", "cross", "joint"])
+def test_a_sum_equals_its_definition_in_python_integers(statistic: Statistic) -> None:
+    part = rows(300)
+    assert add_up(statistic, only(statistic, part)).total.tolist() == by_hand(statistic, part)
+
+
+@pytest.mark.parametrize("statistic", [GRAM, CROSS, JOINT], ids=["gram", "cross", "joint"])
+@pytest.mark.parametrize("size", [1, 7, 4095, 4096, 4097, 9000])
+def test_chunks_add_to_the_same_integers(statistic: Statistic, size: int) -> None:
+    n = min(9000, size * 300)
+    part = only(statistic, rows(n))
+    whole = add_up(statistic, part)
+    pieces: Sums | None = None
+    for start in range(0, n, size):
+        piece = add_up(statistic, Contribution(*(p[start : start + size] for p in part)))
+        pieces = piece if pieces is None else pieces + piece
+    assert pieces is not None
+    assert pieces.rows == whole.rows == n
+    assert np.array_equal(pieces.total, whole.total)
+
+
+def test_the_order_of_patients_and_the_batch_size_change_no_integer() -> None:
+    cohort = random_cohort(500, seed=1)
+    shuffled = cohort.take(np.random.default_rng(2).permutation(500))
+    plan = small_plan(500)
+    statistics = [s for s, _ in plan.stages[0]]
+
+    class InBatches:
+        patients = 500
+
+        def __init__(self, cohort: Cohort, size: int) -> None:
+            self.cohort, self.size = cohort, size
+
+        def batches(self):  # type: ignore[no-untyped-def]
+            return self.cohort.batches(self.size)
+
+    def features(batch: Cohort):  # type: ignore[no-untyped-def]
+        return plan.method.contributions(batch, plan.schema, plan.stages[0], {})
+
+    expected = sum_over(cohort, statistics, features)
+    for source in (InBatches(cohort, 1), InBatches(cohort, 33), InBatches(shuffled, 499)):
+        for a, b in zip(expected, sum_over(source, statistics, features), strict=True):
+            assert a.rows == b.rows
+            assert np.array_equal(a.total, b.total)
+
+
+@pytest.mark.parametrize("routine", ["dsyrk", "dgemm"])
+def test_a_processor_that_computes_one_entry_wrongly_is_caught(
+    monkeypatch: pytest.MonkeyPatch, routine: str
+) -> None:
+    honest = getattr(scipy.linalg.blas, routine)
+
+    def faulty(*args: object, **kwargs: object) -> np.ndarray:
+        product = honest(*args, **kwargs)
+        product[0, -1] += 1
+        return product  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(scipy.linalg.blas, routine, faulty)
+    statistic = GRAM if routine == "dsyrk" else CROSS
+    with pytest.raises(ArithmeticFault, match="nothing was released"):
+        add_up(statistic, only(statistic, rows(10)))
+
+
+def test_full_chunks_at_the_largest_values_stay_exact() -> None:
+    full = np.full((CHUNK, 5), 4096)
+    total = add_up(GRAM, Contribution(right=full)).total
+    assert total[0] == DIAGONAL * CHUNK * 4096**2
+    assert total[1] == OFF_DIAGONAL * CHUNK * 4096**2
+
+
+def test_integers_that_could_overflow_are_refused_before_any_patient_is_read() -> None:
+    with pytest.raises(Refused, match="lower grid_bits or clip_radius"):
+        require_exact(GRAM, patients=10**15)
+    with pytest.raises(Refused, match="too fine"):
+        big = Statistic("x", "x", "gram", right=2, right_squared=1 << 43, grid=1 << 21)
+        require_exact(big, patients=1)
+    require_exact(GRAM, patients=10**8)
+
+
+def test_a_hundred_million_patients_of_the_papers_size_fit_into_64_bits() -> None:
+    from longsynth import plan, simulated_schema
+
+    assert plan(simulated_schema(), 10**8, epsilon=1, delta=1e-10).ledger.patients == 10**8
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        Contribution(right=np.ones((3, 5))),  # type: ignore[arg-type]
+        Contribution(right=np.ones((3, 4), np.int64)),
+        Contribution(right=np.ones(5, np.int64)),
+    ],
+    ids=["floats", "wrong width", "one axis"],
+)
+def test_what_is_no_integer_row_cannot_be_summed(part: Contribution) -> None:
+    with pytest.raises(TypeError, match="contribution"):
+        add_up(GRAM, part)
+
+
+def test_parts_with_different_numbers_of_rows_cannot_be_summed() -> None:
+    part = rows(4)
+    with pytest.raises(TypeError, match="a row for each patient"):
+        add_up(JOINT, Contribution(cell=part.cell[:3], right=part.right))
+
+
+def test_sums_of_different_statistics_cannot_be_added() -> None:
+    part = rows(4)
+    with pytest.raises(TypeError, match="different"):
+        _ = add_up(GRAM, only(GRAM, part)) + add_up(CROSS, only(CROSS, part))
+
+
+def test_every_lift_makes_the_noise_fine_for_any_budget() -> None:
+    for release in ("separate", "joint"):
+        for statistic, _ in small_plan(100, small_schema(release=release)).stages[0]:
+            assert statistic.sensitivity_squared >= 1 << 52
+            assert statistic.sensitivity_squared == statistic.lift**2 * Fraction(
+                statistic.row_sensitivity_squared
+            )

@@ -1,0 +1,96 @@
+"""Noise as it is drawn: law, independence, freshness. Fails at p < 1e-6, so not by chance."""
+
+import multiprocessing
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from longsynth import fit
+from longsynth.privacy.noise import OpenDPNoise
+from support import NoNoise, random_cohort, small_plan, small_schema
+
+ALPHA = 1e-6
+
+
+def drawn(n: int, sigma: float) -> np.ndarray:
+    noise = OpenDPNoise().add(np.zeros(n, np.int64), sigma=sigma, sensitivity=1.0, rho=1.0)
+    assert noise.shape == (n,)
+    return noise
+
+
+def test_draws_follow_the_discrete_gaussian_pmf() -> None:
+    sigma, n = 3.0, 60_000
+    support = np.arange(-60, 61)
+    pmf = np.exp(-(support**2) / (2 * sigma**2))
+    pmf /= pmf.sum()
+    inner = np.abs(support) <= 11
+    seen = drawn(n, sigma)
+    observed = [(seen == k).sum() for k in support[inner]]
+    expected = n * pmf[inner]
+    rest = n - sum(observed), n - expected.sum()
+    result = stats.chisquare([*observed, rest[0]], [*expected, rest[1]])
+    assert result.pvalue > ALPHA
+
+
+def test_large_scales_have_the_right_variance() -> None:
+    sigma, n = 2.0**40, 40_000
+    z = drawn(n, sigma) / sigma
+    statistic = (z**2).sum()
+    assert ALPHA < stats.chi2.cdf(statistic, n) < 1 - ALPHA
+    assert stats.kstest(z, "norm").pvalue > ALPHA
+
+
+def test_every_line_of_a_fit_carries_exactly_the_noise_it_is_charged_for() -> None:
+    for release in ("separate", "joint"):
+        cohort, plan = random_cohort(60, 3), small_plan(60, small_schema(release=release))
+        exact = fit(cohort, plan, noise=NoNoise())
+        fits = [fit(cohort, plan) for _ in range(12)]
+        for name, entry in ((e.statistic.name, e) for e in plan.ledger.entries):
+            noise = np.array([f.released[name].values - exact.released[name].values for f in fits])
+            z = noise / entry.sigma  # (fits, numbers)
+            assert ALPHA < stats.chi2.cdf((z**2).sum(), z.size) < 1 - ALPHA, name
+            assert (noise != 0).any(axis=0).all(), f"{name}: a number without noise"
+            again = len(fits) * (z.mean(axis=0) ** 2)  # each number is centred at the truth
+            assert stats.chi2.sf(again.sum(), len(again)) > ALPHA, name
+
+
+def test_noise_is_fresh_across_lines_and_fits() -> None:
+    cohort, plan = random_cohort(60, 3), small_plan(60)
+    exact = fit(cohort, plan, noise=NoNoise())
+    scaled = []
+    for _ in range(2):
+        bundle = fit(cohort, plan)
+        scaled += [
+            (bundle.released[n].values - exact.released[n].values) / bundle.released[n].entry.sigma
+            for n in bundle.released
+        ]
+    for i in range(len(scaled)):
+        for j in range(i):
+            n = min(len(scaled[i]), len(scaled[j]))
+            r = np.corrcoef(scaled[i][:n], scaled[j][:n])[0, 1]
+            assert abs(np.arctanh(r)) * np.sqrt(max(n - 3, 1)) < 5.5
+
+
+def _draw_in_child(queue: "multiprocessing.Queue[list[int]]") -> None:
+    queue.put(drawn(50, 2.0**30).tolist())
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_forked_workers_do_not_repeat_each_others_noise() -> None:
+    drawn(1, 2.0)  # whatever state there is, it is warm before the fork
+    context = multiprocessing.get_context("fork")
+    queue: multiprocessing.Queue[list[int]] = context.Queue()
+    workers = [context.Process(target=_draw_in_child, args=(queue,)) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    first, second = queue.get(timeout=60), queue.get(timeout=60)
+    for worker in workers:
+        worker.join()
+    assert not set(first) & set(second)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.5])
+def test_opendp_itself_refuses_noise_that_costs_more_than_the_ledger_says(sigma: float) -> None:
+    with pytest.raises(AssertionError, match="higher than the ledger"):
+        OpenDPNoise().add(np.zeros(3, np.int64), sigma=sigma, sensitivity=1.0, rho=1.0)

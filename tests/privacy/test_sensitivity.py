@@ -1,0 +1,183 @@
+"""The sensitivity search: exact integers, nasty neighbours, and witnesses that it is not blind."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from longsynth.conditions import condition_matrix
+from longsynth.methods.private.trust import Trust
+from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import Contribution, add_up
+from longsynth.records import Cohort
+from longsynth.schema import Schema
+from support import SLOTS, VARIABLES, one_patient, random_cohort, replaced, small_schema
+
+SETTINGS = {
+    "separate": small_schema(),
+    "paper": small_schema(condition_gram="released"),
+    "joint": small_schema(release="joint"),
+    "reference": small_schema(encoding="reference"),
+    "tiny radius": small_schema(clip_radius=0.001),
+}
+SETTLED = {name: schema.settled(100) for name, schema in SETTINGS.items()}
+LINES = [
+    pytest.param(schema, statistic, id=f"{setting}: {statistic.name}")
+    for setting, schema in SETTLED.items()
+    for statistic, _ in Trust().stages(schema)[0]
+]
+
+nasty_number = st.sampled_from(
+    [0.0, -0.0, 1.0, -1.0, 20.0, 80.0, 220.0, 5e-324, 1e308, -1e308, np.inf, -np.inf, np.nan]
+) | st.floats(allow_nan=True, allow_infinity=True)
+
+
+@st.composite
+def patients(draw: st.DrawFn) -> Cohort:
+    cells = SLOTS * VARIABLES
+    values = draw(st.lists(nasty_number, min_size=cells, max_size=cells))
+    observed = draw(st.lists(st.booleans(), min_size=cells, max_size=cells))
+    return one_patient(
+        np.reshape(values, (SLOTS, VARIABLES)),
+        observed=np.reshape(observed, (SLOTS, VARIABLES)),
+        gaps=draw(st.lists(nasty_number, min_size=SLOTS, max_size=SLOTS)),
+        length=draw(st.integers(0, SLOTS)),
+        group=draw(st.integers(0, 1)),
+        event=draw(st.integers(0, 1)),
+        site=draw(st.integers(0, 2)),
+    )
+
+
+def contribution(cohort: Cohort, schema: Schema, statistic: Statistic) -> list[int]:
+    """What a cohort adds to a statistic, as Python integers."""
+    stage = Trust().stages(schema)[0]
+    with np.errstate(all="ignore"):
+        part = Trust().contributions(cohort, schema, stage, {})[statistic.name]
+    return [int(k) for k in add_up(statistic, part).total]
+
+
+def squared_distance(a: list[int], b: list[int]) -> int:
+    return sum((x - y) ** 2 for x, y in zip(a, b, strict=True))
+
+
+@pytest.mark.parametrize(("schema", "statistic"), LINES)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(x=patients(), y=patients())
+def test_no_replacement_moves_a_statistic_past_its_sensitivity(
+    schema: Schema, statistic: Statistic, x: Cohort, y: Cohort
+) -> None:
+    distance = squared_distance(
+        contribution(x, schema, statistic), contribution(y, schema, statistic)
+    )
+    assert distance <= statistic.row_sensitivity_squared
+
+
+@pytest.mark.parametrize(("schema", "statistic"), LINES)
+def test_replacing_a_patient_moves_a_sum_by_that_patients_rows_alone(
+    schema: Schema, statistic: Statistic
+) -> None:
+    cohort = random_cohort(50, seed=3)
+    with_poison = one_patient(np.nan, gaps=np.inf, group=1, event=1, site=2)
+    for i in (0, 17, 49):
+        neighbour = replaced(cohort, i, with_poison)
+        moved = np.subtract(
+            contribution(cohort, schema, statistic), contribution(neighbour, schema, statistic)
+        )
+        own = np.subtract(
+            contribution(cohort.take(slice(i, i + 1)), schema, statistic),
+            contribution(with_poison, schema, statistic),
+        )
+        assert np.array_equal(moved, own)
+
+
+def halves(sign: float) -> np.ndarray:
+    """Orthogonal to its own mirror image: the upper half at +1, the lower half at ±1."""
+    values = np.full((2, 4), 1.0)
+    values[1] *= sign
+    return values
+
+
+WIDE = Schema.model_validate(
+    {
+        "longsynth": 1,
+        "name": "wide",
+        "slots": 2,
+        "max_gap": 48,
+        "site": {"column": "site", "levels": ["A", "B"]},
+        "variables": [
+            {"name": f"v{i}", "kind": "continuous", "bounds": [-1, 1], "bounds_from": "-"}
+            for i in range(4)
+        ],
+    }
+)
+FULL = {"group": 1, "event": 1, "site": 1, "shape": (2, 4)}
+WITNESSES = {
+    "strata": (one_patient(0, shape=(2, 4)), one_patient(0, **FULL)),
+    "values": (one_patient(1.0, **FULL), one_patient(-1.0, **FULL)),
+    "second": (one_patient(halves(1), **FULL), one_patient(halves(-1), **FULL)),
+    "joint": (one_patient(halves(1), **FULL), one_patient(halves(-1), shape=(2, 4))),
+    "masks": (one_patient(0.0, **FULL), one_patient(0.0, observed=False, **FULL)),
+    "gaps": (one_patient(gaps=0.0, **FULL), one_patient(gaps=48.0, **FULL)),
+    "gap squares": (one_patient(gaps=48.0, length=2, **FULL), one_patient(length=0, **FULL)),
+}
+
+
+@pytest.mark.parametrize("release", ["separate", "joint"])
+def test_the_claimed_sensitivity_is_nearly_attained_by_every_statistic(release: str) -> None:
+    constants = WIDE.constants.model_copy(update={"release": release})
+    schema = WIDE.model_copy(update={"constants": constants}).settled(100)
+    for statistic, _ in Trust().stages(schema)[0]:
+        x, y = WITNESSES[statistic.name]
+        distance = squared_distance(
+            contribution(x, schema, statistic), contribution(y, schema, statistic)
+        )
+        assert Fraction(95, 100) ** 2 <= distance / statistic.row_sensitivity_squared <= 1
+
+
+def test_the_released_condition_moment_is_bounded_over_all_pairs_of_strata() -> None:
+    """c takes finitely many values, so this is a proof by enumeration; 2·√2·Lc² is not tight."""
+    schema = SETTLED["paper"]
+    statistic = next(s for s, _ in Trust().stages(schema)[0] if s.name == "conditions")
+    rows = condition_matrix(schema)
+    sums = [
+        [int(k) for k in add_up(statistic, Contribution(right=rows[s : s + 1])).total]
+        for s in range(len(rows))
+    ]
+    worst = max(squared_distance(a, b) for a, b in combinations(sums, 2))
+    assert 0 < worst <= statistic.row_sensitivity_squared
+
+
+@pytest.mark.parametrize("sites", [1, 2, 3, 7])
+def test_a_condition_vector_never_exceeds_its_declared_norm(sites: int) -> None:
+    levels = {"column": "site", "levels": [f"s{i}" for i in range(sites)]}
+    schema = Schema.model_validate(small_schema().model_dump() | {"site": levels})
+    matrix = condition_matrix(schema)
+    assert matrix.shape == (4 * sites, {1: 4}.get(sites, 5 + sites - 1))
+    assert (matrix**2).sum(axis=1).max() == (4 if sites == 1 else 6 if sites > 1 else 0)
+
+
+HOSTILE = [
+    np.full((1, 12), np.iinfo(np.int64).min),
+    np.full((1, 12), np.iinfo(np.int64).max),
+    np.full((1, 12), 2**32),  # its square wraps to zero
+    np.array([[2**31] + [0] * 11]),
+]
+
+
+@pytest.mark.parametrize("rows", HOSTILE, ids=["min", "max", "wrap", "one entry"])
+def test_a_row_outside_its_radius_counts_as_zero_whatever_its_size(rows: np.ndarray) -> None:
+    statistic = Statistic("x", "x", "gram", right=12, right_squared=1000)
+    inside = np.ones((1, 12), np.int64)
+    both = add_up(statistic, Contribution(right=np.concatenate([rows, inside])))
+    alone = add_up(statistic, Contribution(right=inside))
+    assert both.rows == 2
+    assert np.array_equal(both.total, alone.total)
+
+
+def test_a_cell_outside_the_histogram_counts_nowhere() -> None:
+    statistic = Statistic("x", "x", "count", cells=3)
+    cells = np.array([0, 2, 3, -1, np.iinfo(np.int64).min])
+    assert add_up(statistic, Contribution(cell=cells)).total.tolist() == [1, 0, 1]

@@ -1,0 +1,127 @@
+"""What several tests need: small schemas, small cohorts, and noise that a test can see through."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from longsynth.plan import Plan, plan
+from longsynth.records import Cohort
+from longsynth.schema import Schema
+
+SLOTS, VARIABLES = 4, 3
+
+
+def small_schema(**constants: object) -> Schema:
+    """Four slots, one variable of each kind, three sites."""
+    return Schema.model_validate(
+        {
+            "longsynth": 1,
+            "name": "small",
+            "slots": SLOTS,
+            "max_gap": 48,
+            "site": {"column": "site", "levels": ["A", "B", "C"]},
+            "variables": [
+                {
+                    "name": "pulse",
+                    "unit": "bpm",
+                    "kind": "continuous",
+                    "bounds": [20, 220],
+                    "bounds_from": "a monitor",
+                    "centre": 80,
+                    "scale": 20,
+                },
+                {"name": "dose", "kind": "ordinal", "bounds": [0, 4], "bounds_from": "the scale"},
+                {"name": "oxygen", "kind": "binary"},
+            ],
+            "constants": constants,
+        }
+    )
+
+
+def small_plan(patients: int, schema: Schema | None = None, **wanted: object) -> Plan:
+    arguments: dict[str, object] = {"epsilon": 4.0, "delta": 1e-5} | wanted
+    return plan(schema or small_schema(), patients, **arguments)  # type: ignore[arg-type]
+
+
+def random_cohort(patients: int, seed: int) -> Cohort:
+    rng = np.random.default_rng(seed)
+    shape = (patients, SLOTS, VARIABLES)
+    values = rng.normal(80, 60, shape)
+    values[:, :, 1:] = rng.integers(0, 3, (patients, SLOTS, VARIABLES - 1))
+    return Cohort(
+        values=values,
+        observed=rng.random(shape) < 0.8,
+        gaps=rng.exponential(11, shape[:2]),
+        length=rng.integers(0, SLOTS + 1, patients),
+        group=rng.integers(0, 2, patients),
+        event=rng.integers(0, 2, patients),
+        site=rng.integers(0, 3, patients),
+    )
+
+
+def one_patient(
+    values: object = 80.0,
+    *,
+    observed: object = True,
+    gaps: object = 5.0,
+    length: int = SLOTS,
+    group: int = 0,
+    event: int = 0,
+    site: int = 0,
+    shape: tuple[int, int] = (SLOTS, VARIABLES),
+) -> Cohort:
+    return Cohort(
+        values=np.broadcast_to(np.asarray(values, float), (1, *shape)).copy(),
+        observed=np.broadcast_to(np.asarray(observed, bool), (1, *shape)).copy(),
+        gaps=np.broadcast_to(np.asarray(gaps, float), (1, shape[0])).copy(),
+        length=np.array([length]),
+        group=np.array([group]),
+        event=np.array([event]),
+        site=np.array([site]),
+    )
+
+
+def together(*cohorts: Cohort) -> Cohort:
+    names = Cohort.__slots__
+    return Cohort(*(np.concatenate([getattr(c, n) for c in cohorts]) for n in names))
+
+
+def replaced(cohort: Cohort, i: int, other: Cohort) -> Cohort:
+    """The neighbouring cohort: patient i's complete record is another's."""
+    changed = {name: getattr(cohort, name).copy() for name in Cohort.__slots__}
+    for name, array in changed.items():
+        array[i] = getattr(other, name)[0]
+    return replace(cohort, **changed)
+
+
+class NoNoise:
+    """Returns the exact sums, to see what a mechanism was given."""
+
+    def add(self, sums: np.ndarray, *, sigma: float, sensitivity: float, rho: float) -> np.ndarray:
+        return sums.copy()
+
+
+class ConstantNoise:
+    """Returns the same integers whatever the sums: what is left of the data then is a leak."""
+
+    def add(self, sums: np.ndarray, *, sigma: float, sensitivity: float, rho: float) -> np.ndarray:
+        return np.arange(len(sums)) * 1000 - 5 * int(sigma) + int(sigma) // 3
+
+
+def constant_add(
+    self: object, sums: np.ndarray, *, sigma: float, sensitivity: float, rho: float
+) -> np.ndarray:
+    return ConstantNoise().add(sums, sigma=sigma, sensitivity=sensitivity, rho=rho)
+
+
+def write_folder(
+    folder: Path, schema_text: str, observations: dict[str, object], patients: dict[str, object]
+) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "schema.yaml").write_text(schema_text)
+    pq.write_table(pa.table(observations), folder / "observations.parquet")
+    pq.write_table(pa.table(patients), folder / "patients.parquet")
+    return folder

@@ -1,0 +1,123 @@
+"""Encoding: bounded whatever a record holds, invertible where it is not clipped."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from longsynth import encoding
+from longsynth.scaling import Scaling
+from longsynth.schema import Schema
+from support import one_patient, small_schema
+
+anything = st.floats(allow_nan=True, allow_infinity=True)
+
+
+@given(st.lists(anything, min_size=12, max_size=12), st.lists(anything, min_size=4, max_size=4))
+def test_every_record_ends_inside_its_radii(values: list[float], gaps: list[float]) -> None:
+    patient = one_patient(np.reshape(values, (4, 3)), gaps=gaps)
+    scaling = Scaling(small_schema())
+    with np.errstate(all="ignore"):
+        z = encoding.encoded_values(patient, scaling)
+        r = encoding.log_gaps(patient, scaling)
+        k = encoding.values(patient, scaling, grid=4096, squared=4096**2)
+    assert np.isfinite(z).all()
+    assert (np.abs(z) <= 1).all()
+    assert np.isfinite(r).all()
+    assert (np.abs(r) <= 1).all()
+    assert (k**2).sum() <= 4096**2
+
+
+@given(st.integers(0, 2**32), st.integers(1, 400), st.integers(1, 10**9))
+def test_rounding_never_leaves_the_ball(seed: int, width: int, squared: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(20, width)) * rng.choice([0.1, 10, 1e4], (20, 1))
+    k = encoding.hold(rows, squared)
+    assert ((k**2).sum(axis=1) <= squared).all()
+
+
+def test_a_row_inside_the_ball_is_only_rounded() -> None:
+    rows = np.array([[1.4, -2.6, 0.5]])
+    assert encoding.hold(rows, 1000).tolist() == [[1, -3, 0]]
+
+
+def test_a_long_row_keeps_its_direction() -> None:
+    rows = np.array([[30_000.0, -40_000.0]])
+    k = encoding.hold(rows, 10_000**2)
+    assert k[0] / np.linalg.norm(k[0]) == pytest.approx([0.6, -0.8], abs=1e-3)
+    assert np.linalg.norm(k[0]) > 9_990
+
+
+def test_bounds_become_one_and_the_midpoint_zero() -> None:
+    scaling = Scaling(small_schema())
+    encoded = scaling.encode(np.array([[20.0, 0, 0], [120, 2, 0.5], [220, 4, 1], [-5, -9, 7]]))
+    assert encoded.tolist() == [[-1, -1, -1], [0, 0, 0], [1, 1, 1], [-1, -1, 1]]
+
+
+def test_what_is_not_seen_sits_at_the_midpoint() -> None:
+    cells = np.full((4, 3), 20.0)
+    observed = np.ones((4, 3), bool)
+    observed[0] = False
+    cells[1] = np.nan
+    cells[2] = np.inf
+    patient = one_patient(cells, observed=observed)
+    z = encoding.encoded_values(patient, Scaling(small_schema())).reshape(4, 3)
+    assert z[:3].tolist() == [[0.0] * 3] * 3
+    assert z[3, 0] == -1
+    assert encoding.missing(patient).reshape(4, 3)[:, 0].tolist() == [1, 1, 1, -1]
+
+
+def test_slots_past_the_length_hold_nothing() -> None:
+    patient = one_patient(20.0, gaps=0.0, length=2)
+    assert encoding.seen(patient)[0, :, 0].tolist() == [True, True, False, False]
+    assert encoding.log_gaps(patient, Scaling(small_schema()))[0].tolist() == [-1, -1, 0, 0]
+
+
+def test_gaps_are_clipped_to_the_public_maximum() -> None:
+    patient = one_patient(gaps=[-3.0, 0.0, 48.0, 1e308])
+    assert encoding.log_gaps(patient, Scaling(small_schema()))[0].tolist() == [-1, -1, 1, 1]
+
+
+@pytest.mark.parametrize("reference", [False, True])
+@pytest.mark.parametrize("transform", ["none", "log"])
+def test_decoding_inverts_encoding_inside_the_range(reference: bool, transform: str) -> None:
+    schema = Schema.model_validate(
+        {
+            "longsynth": 1,
+            "name": "x",
+            "slots": 1,
+            "max_gap": 10,
+            "variables": [
+                {
+                    "name": "lab",
+                    "kind": "continuous",
+                    "bounds": [0.1, 900],
+                    "bounds_from": "an assay",
+                    "centre": 30,
+                    "scale": 9,
+                    "transform": transform,
+                }
+            ],
+            "constants": {"encoding": "reference" if reference else "bounds"},
+        }
+    )
+    scaling = Scaling(schema)
+    values = np.array([[25.0], [30.0], [40.0]])
+    assert scaling.decode(scaling.encode(values)) == pytest.approx(values)
+    if reference:
+        assert scaling.encode(np.array([[30.0]]))[0, 0] == pytest.approx(0)
+
+
+@given(st.floats(-50, 50))
+def test_decoded_values_respect_support_and_kind(z: float) -> None:
+    decoded = Scaling(small_schema()).decode(np.full((1, 3), z))[0]
+    assert 20 <= decoded[0] <= 220
+    assert decoded[1] in (0, 1, 2, 3, 4)
+    assert decoded[2] in (0, 1)
+
+
+@given(st.floats(0, 48))
+def test_gaps_return(gap: float) -> None:
+    scaling = Scaling(small_schema())
+    back = scaling.decode_gaps(scaling.encode_gaps(np.array([gap])))
+    assert back[0] == pytest.approx(gap, abs=1e-9)
