@@ -34,15 +34,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         _fit(Path(scratch) / "warm", 100)  # imports are not what is measured
         rows = [_measured(Path(scratch), size) for size in arguments.sizes]
-    print(
-        f"{'patients':>9} {'fit':>8} {'floor':>8} {'ratio':>6}   {'sample':>8} {'floor':>8} {'ratio':>6}"
-    )
+    print(f"{'':>9}{'fit':>27}{'sample':>27}")
+    print(f"{'patients':>9}" + "".join(f" {word:>8}" for word in 2 * ("CPU", "floor", "ratio")))
     for row in rows:
-        print(
-            f"{row['patients']:>9,} {row['fit']:>7.2f}s {row['fit_floor']:>7.2f}s "
-            f"{row['fit'] / row['fit_floor']:>6.1f}   {row['sample']:>7.2f}s "
-            f"{row['sample_floor']:>7.2f}s {row['sample'] / row['sample_floor']:>6.1f}"
-        )
+        cells = [
+            f" {row[what]:>7.2f}s {row[what + '_floor']:>7.2f}s"
+            f" {row[what] / row[what + '_floor']:>8.1f}"
+            for what in ("fit", "sample")
+        ]
+        print(f"{row['patients']:>9,}" + "".join(cells))
     content = {"cpu_seconds": rows, "surroundings": surroundings()}
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(content, indent=2) + "\n")

@@ -25,7 +25,7 @@ def run(arguments: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_readmes_commands_and_every_example_run_as_written(folder: Path) -> None:
-    block = next(b for b in re.findall(r"```\n(.*?)```", README, re.DOTALL) if "simulate" in b)
+    block = next(b for b in re.findall(r"```\n(.*?)```", README, re.DOTALL) if "--seed" in b)
     for line in block.strip().splitlines():
         program, *arguments = shlex.split(line)
         assert program == "longsynth"
