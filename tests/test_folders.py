@@ -17,11 +17,17 @@ def test_a_folder_appears_only_when_it_is_whole(tmp_path: Path) -> None:
     assert [p.name for p in target.parent.iterdir()] == ["out"]
 
 
-@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("failure", [ValueError, MemoryError, SystemExit])
 def test_a_failure_leaves_nothing(tmp_path: Path, failure: type[BaseException]) -> None:
     with pytest.raises(failure), new_folder(tmp_path / "out") as scratch:
         (scratch / "file").write_text("x")
         raise failure
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_leaves_nothing_and_says_how_to_go_on(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="Run the same command"), new_folder(tmp_path / "out"):
+        raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
 
 

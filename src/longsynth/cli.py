@@ -1,5 +1,6 @@
 """The commands. Each one parses, calls one function and prints; libraries load when needed."""
 
+import signal
 import sys
 import traceback
 from enum import StrEnum
@@ -142,12 +143,13 @@ def sample(
     from longsynth.govern.release import load_release
     from longsynth.govern.synthetic_folder import Recipe, write_synthetic
     from longsynth.methods.registry import model_of
+    from longsynth.report.terminal import counted_by, progress_bar
 
     bundle = load_release(release)
     model = model_of(bundle)
     recipe = Recipe(bundle.fingerprint, patients, seed, _conditions(where or []))
-    with new_folder(out) as scratch:
-        write_synthetic(scratch, model, recipe)
+    with new_folder(out) as scratch, progress_bar() as progress:
+        write_synthetic(scratch, model, recipe, counted_by(progress, "sample", patients))
     typer.echo(
         f"Wrote {patients:,} synthetic patients to {out}. Column 'weight' of patients.parquet "
         f"restores the population.\nNext: longsynth verify {release} {out}"
@@ -222,6 +224,7 @@ def _print_json(content: object) -> None:
 
 def main() -> None:
     """Run the commands; a refusal is one message and exit code 2."""
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))  # so that scratch is removed
     try:
         app()
     except Refused as refusal:
@@ -239,9 +242,6 @@ def main() -> None:
             err=True,
         )
         sys.exit(3)
-    except KeyboardInterrupt:
-        typer.echo("longsynth: interrupted; nothing was written.", err=True)
-        sys.exit(130)
 
 
 if __name__ == "__main__":

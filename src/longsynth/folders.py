@@ -27,6 +27,10 @@ def new_folder(target: Path) -> Iterator[Path]:
         yield scratch
         scratch.chmod(0o755)
         scratch.replace(target)
+    except KeyboardInterrupt:
+        raise Refused(
+            f"interrupted: nothing was written at {target}. Run the same command to start again."
+        ) from None
     except OSError as error:
         raise Refused(f"{target} could not be written: {error.strerror}.") from None
     finally:

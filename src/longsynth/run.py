@@ -13,7 +13,7 @@ from longsynth.plan import plan
 from longsynth.privacy.budget import Accounting
 from longsynth.privacy.noise import NoiseSource
 from longsynth.report.internal import NOTICE, Watched
-from longsynth.report.terminal import Counted, progress_bar
+from longsynth.report.terminal import counted_by, progress_bar
 from longsynth.version import surroundings
 
 
@@ -37,7 +37,7 @@ def run_fit(
             method=method,
             accounting=accounting,
         )
-        watched = Watched(Counted(source, progress, "fit"), planned.schema)
+        watched = Watched(source, planned.schema, counted_by(progress, "fit", source.patients))
         bundle = fit(watched, planned, noise=noise)
         _write(scratch / "release", release_files(bundle))
         used = resource.getrusage(resource.RUSAGE_SELF)

@@ -34,7 +34,7 @@ def _level(value: object) -> object:
     return str(value) if isinstance(value, int | float) else value
 
 
-Level = Annotated[str, BeforeValidator(_level), Field(min_length=1)]
+Level = Annotated[str, Field(min_length=1), BeforeValidator(_level)]
 
 
 class Variable(Public):

@@ -1,6 +1,7 @@
 """A synthetic cohort folder and its recipe: enough to draw the same patients again."""
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from longsynth.errors import Refused, ReleaseError
 from longsynth.io.writer import write_cohort
 from longsynth.model.model import Model
 from longsynth.sample import sample_chunks
+from longsynth.synthetic import Synthetic
 from longsynth.version import surroundings
 
 RECIPE = "synthetic.json"
@@ -22,10 +24,15 @@ class Recipe:
     surroundings: dict[str, str] = field(default_factory=surroundings)
 
 
-def write_synthetic(folder: Path, model: Model, recipe: Recipe) -> None:
+def write_synthetic(
+    folder: Path,
+    model: Model,
+    recipe: Recipe,
+    watch: Callable[[Iterator[Synthetic]], Iterator[Synthetic]] = iter,
+) -> None:
     """Draw and write chunk by chunk: memory does not grow with the number of patients."""
     chunks = sample_chunks(model, recipe.patients, seed=recipe.seed, where=recipe.where)
-    write_cohort(folder, model.schema, chunks)
+    write_cohort(folder, model.schema, watch(chunks))
     content = {"format": 1, "synthetic": True, **asdict(recipe)}
     (folder / RECIPE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 

@@ -27,7 +27,7 @@ from longsynth.schema_file import load_schema
 from longsynth.slots import Rows, pack
 
 ROWS = 65_536  # a batch, cut back to whole patients
-MEMORY = "1GB"  # what DuckDB may hold before it sorts on disk
+MEMORY, THREADS = "256MB", "2"  # what DuckDB may hold before it sorts on disk
 
 
 class CohortFolder:
@@ -206,6 +206,7 @@ def _connect(scratch: str) -> duckdb.DuckDBPyConnection:
             "autoinstall_known_extensions": "false",  # never ask the network
             "autoload_known_extensions": "false",
             "memory_limit": MEMORY,
+            "threads": THREADS,
             "temp_directory": scratch,
         },
     )

@@ -1,6 +1,6 @@
 """What a fit notes for the data holder only. Every figure here is a raw fact about patients."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,13 @@ the place where the patients' data are kept. What may leave is in `release/`, ne
 class Watched:
     """Patients that are counted on their way into a fit."""
 
-    def __init__(self, source: Patients, schema: Schema) -> None:
-        self._source, self._schema = source, schema
+    def __init__(
+        self,
+        source: Patients,
+        schema: Schema,
+        watch: Callable[[Iterator[Cohort]], Iterator[Cohort]] = iter,
+    ) -> None:
+        self._source, self._schema, self._watch = source, schema, watch
         self._scaling = Scaling(schema)
         self._bounds = np.array([v.bounds for v in schema.variables]).T
         self._cells = self._missing = self._long = self._events = self._protected = 0
@@ -32,7 +37,7 @@ class Watched:
         return self._source.patients
 
     def batches(self) -> Iterator[Cohort]:
-        for batch in self._source.batches():
+        for batch in self._watch(self._source.batches()):
             self._note(batch)
             yield batch
 

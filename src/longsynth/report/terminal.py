@@ -1,7 +1,8 @@
 """What the terminal shows: the account as a table, progress in patients."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -12,7 +13,6 @@ from longsynth.govern.statement import Attacker, delta_warning, odds_in_words
 from longsynth.methods.method import Method
 from longsynth.privacy.budget import ACCOUNTINGS, epsilon_of
 from longsynth.privacy.ledger import Ledger
-from longsynth.records import Cohort, Patients
 from longsynth.schema import Schema
 
 
@@ -79,22 +79,19 @@ def _short(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-class Counted:
-    """Patients that move a bar as they are read. Rows are private, so it counts patients."""
+def counted_by(
+    progress: Progress, label: str, total: int
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return a way to pass chunks on that moves a bar. Rows are private, so it counts patients."""
+    task = progress.add_task(label, total=total)
 
-    def __init__(self, source: Patients, progress: Progress, label: str) -> None:
-        self._source, self._progress = source, progress
-        self._task = progress.add_task(label, total=source.patients)
+    def watch(chunks: Iterator[Any]) -> Iterator[Any]:
+        progress.reset(task)
+        for chunk in chunks:
+            yield chunk
+            progress.advance(task, chunk.patients)
 
-    @property
-    def patients(self) -> int:
-        return self._source.patients
-
-    def batches(self) -> Iterator[Cohort]:
-        self._progress.reset(self._task)
-        for batch in self._source.batches():
-            yield batch
-            self._progress.advance(self._task, batch.patients)
+    return watch
 
 
 @contextmanager
