@@ -53,9 +53,9 @@ def decode(statistic: Statistic, integers: Floats) -> Any:
         case "gram":
             return _matrix(natural, statistic.right)
         case "joint":
-            ends = [statistic.cells, statistic.cells * (1 + statistic.right)]
+            ends = [statistic.left, statistic.left * (1 + statistic.right)]
             counts, sums, gram = np.split(integers / statistic.lift, ends)
-            by_cell = sums.reshape(statistic.cells, statistic.right)
+            by_cell = sums.reshape(statistic.left, statistic.right)
             return (
                 counts / statistic.count_weight,
                 by_cell / (statistic.sum_weight * statistic.grid),

@@ -50,6 +50,11 @@ def log_gaps(batch: Cohort, scaling: Scaling) -> Floats:
     return np.where(known, scaling.encode_gaps(np.where(known, batch.gaps, 0.0)), 0.0)
 
 
+def one_hot(cell: Ints, cells: int) -> Ints:
+    """(n, cells): 1 in each patient's cell."""
+    return np.asarray(cell[:, None] == np.arange(cells), np.int64)
+
+
 def on_grid(features: Floats, grid: int) -> Ints:
     return np.rint(features * grid).astype(np.int64)
 

@@ -31,7 +31,8 @@ def sample_chunks(
     for chunk, start in enumerate(range(0, patients, CHUNK)):
         rng = Generator(SFC64(SeedSequence(seed, spawn_key=(chunk,))))
         with threadpool_limits(limits=1):  # one thread: more would change the last bits
-            yield _chunk(model, strata, min(CHUNK, patients - start), rng)
+            drawn = _chunk(model, strata, min(CHUNK, patients - start), rng)
+        yield drawn
 
 
 def _chunk(model: Model, strata: Strata, patients: int, rng: Generator) -> Synthetic:

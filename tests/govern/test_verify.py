@@ -18,8 +18,6 @@ from longsynth.govern.synthetic_folder import Recipe, write_synthetic
 from longsynth.govern.verify import verify
 from longsynth.privacy.curator import Curator
 from longsynth.privacy.ledger import Ledger
-from longsynth.privacy.statistic import Statistic
-from longsynth.privacy.sums import Contribution, add_up
 from support import NoNoise, random_cohort, small_plan, small_schema
 
 
@@ -181,10 +179,9 @@ def test_test_noise_is_marked_and_refused_later(tmp_path: Path) -> None:
 
 
 def test_what_was_disclosed_cannot_be_released() -> None:
-    statistic = Statistic("cells", "patients by cell", "count", cells=3)
     curator = Curator(Ledger(None, 3))
-    found = curator.disclose(add_up(statistic, Contribution(cell=np.arange(3))))
-    bundle = Bundle("trust", small_schema().settled(3), curator.ledger, {"cells": found})
+    found = curator.disclose("records", "everything", np.arange(3))
+    bundle = Bundle("trust", small_schema().settled(3), curator.ledger, {"records": found})
     with pytest.raises(ReleaseError, match="NOT PRIVATE"):
         release_files(bundle)
     with pytest.raises(TypeError, match="no promise"):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from longsynth import fit
+from longsynth.encoding import one_hot
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.curator import Curator, planned_ledger
 from longsynth.privacy.errors import OverBudget, Refused
@@ -17,12 +18,13 @@ from longsynth.privacy.sums import Contribution, Sums, add_up
 from support import NoNoise, random_cohort, small_plan, small_schema
 
 BUDGET = Budget(4.0, 1e-5)
-COUNT = Statistic("cells", "patients by cell", "count", cells=3)
-OTHER = Statistic("other", "patients by cell", "count", cells=3)
+COUNT = Statistic("cells", "patients by cell", "count", right=3)
+OTHER = Statistic("other", "patients by cell", "count", right=3)
 
 
 def counted(statistic: Statistic = COUNT, patients: int = 3) -> Sums:
-    return add_up(statistic, Contribution(cell=np.arange(patients) % 3))
+    cell = np.arange(patients) % 3
+    return add_up(statistic, Contribution(one_hot(cell, statistic.right)))
 
 
 class Recorder:
@@ -74,7 +76,7 @@ def test_a_sum_over_another_number_of_patients_draws_no_noise(patients: int) -> 
 def test_what_is_not_in_the_plan_draws_no_noise() -> None:
     noise = Recorder()
     curator = Curator(planned_ledger([(COUNT, Fraction(1))], BUDGET, 3), noise)
-    for foreign in (OTHER, replace(COUNT, cells=4), replace(COUNT, meaning="else")):
+    for foreign in (OTHER, replace(COUNT, right=4), replace(COUNT, meaning="else")):
         with pytest.raises(Refused, match="not in the plan"):
             curator.release(counted(foreign))
     assert noise.calls == []
@@ -131,8 +133,8 @@ def test_a_share_must_be_positive(share: Fraction) -> None:
 
 def test_disclosing_is_exact_and_marks_everything_not_private() -> None:
     curator = Curator(Ledger(None, 3))
-    disclosed = curator.disclose(counted())
-    assert (disclosed.values / COUNT.lift).tolist() == [1, 1, 1]
+    disclosed = curator.disclose("records", "everything", np.array([5, 7]))
+    assert disclosed.values.tolist() == [5, 7]
     assert not curator.ledger.private
     assert curator.ledger.noise == "NOT PRIVATE"
 
@@ -141,7 +143,7 @@ def test_one_disclosure_spoils_a_private_fit() -> None:
     curator = Curator(planned_ledger([(COUNT, Fraction(1, 2))], BUDGET, 3), NoNoise())
     curator.release(counted())
     assert curator.ledger.private
-    curator.disclose(counted(OTHER))
+    curator.disclose("records", "everything", np.array([5, 7]))
     assert not curator.ledger.private
 
 
@@ -158,9 +160,15 @@ def test_exact_accounting_is_refused_where_the_noise_is_too_coarse() -> None:
         coarse = Ledger(budget, 3, (replace(fine, sigma=sigma),))
         with pytest.raises(Refused, match="too coarse"):
             coarse.require_fine_noise()
-    many = replace(COUNT, cells=10**6)
+    many = replace(COUNT, right=10**6)
     with pytest.raises(Refused, match="too coarse"):
         Ledger(budget, 3, (replace(fine, statistic=many, sigma=2.0**17),)).require_fine_noise()
+
+
+def test_what_is_raw_cannot_be_planned() -> None:
+    raw = Statistic("records", "everything", "raw", right=3)
+    with pytest.raises(Refused, match="no sensitivity"):
+        planned_ledger([(raw, Fraction(1))], BUDGET, 3)
 
 
 def test_a_statistic_without_a_radius_cannot_exist() -> None:

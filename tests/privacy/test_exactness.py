@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.linalg.blas
 
+from longsynth.encoding import one_hot
 from longsynth.engines.local import sum_over
 from longsynth.privacy.errors import ArithmeticFault, Refused
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
@@ -17,57 +18,61 @@ GRAM = Statistic("g", "g", "gram", right=5, right_squared=5 * 4096**2, grid=4096
 CROSS = Statistic(
     "c", "c", "cross", left=3, left_squared=3, right=5, right_squared=5 * 4096**2, grid=4096
 )
+COUNT = Statistic("n", "n", "count", right=6, blocks=2, grid=4)
 JOINT = Statistic(
-    "j", "j", "joint", cells=4, right=5, right_squared=5 * 4096**2, sum_weight=4096, grid=4096
+    "j", "j", "joint", 5, 5 * 4096**2, left=4, left_squared=1, sum_weight=4096, grid=4096
 )
 
 
-def rows(n: int, seed: int = 0) -> Contribution:
+def rows(statistic: Statistic, n: int, seed: int = 0) -> Contribution:
     rng = np.random.default_rng(seed)
-    return Contribution(
-        cell=rng.integers(0, 4, n),
-        left=rng.integers(0, 2, (n, 3)),
-        right=rng.integers(-4096, 4097, (n, 5)),
-    )
+    right = rng.integers(-4096, 4097, (n, 5))
+    match statistic.kind:
+        case "cross":
+            return Contribution(right, rng.integers(0, 2, (n, 3)))
+        case "joint":
+            return Contribution(right, one_hot(rng.integers(0, 5, n), 4))
+        case "count":
+            return Contribution(rng.integers(0, 3, (n, 6)))
+    return Contribution(right)
 
 
 def by_hand(statistic: Statistic, part: Contribution) -> list[int]:
     """The definition, in Python integers."""
     total = [0] * statistic.dimension
-    for cell, left, right in zip(*(p.tolist() for p in part), strict=True):
+    lefts = part.left.tolist() or [[]] * len(part.right)
+    for left, right in zip(lefts, part.right.tolist(), strict=True):
+        if statistic.kind == "count":
+            fits = all(sum(right[b : b + 3]) <= statistic.grid for b in (0, 3))
+            total = [t + v * fits for t, v in zip(total, right, strict=True)]
+            continue
         svec = [
             right[i] * right[j] * (DIAGONAL if i == j else OFF_DIAGONAL)
             for i in range(5)
             for j in range(i, 5)
         ]
-        one_hot = [int(cell == c) for c in range(4)]
         vector = {
             "gram": svec,
             "cross": [a * b for a in left for b in right],
-            "joint": [h * statistic.count_weight for h in one_hot]
-            + [h * b * statistic.sum_weight for h in one_hot for b in right]
+            "joint": [h * statistic.count_weight for h in left]
+            + [h * b * statistic.sum_weight for h in left for b in right]
             + svec,
         }[statistic.kind]
         total = [t + v for t, v in zip(total, vector, strict=True)]
     return total
 
 
-def only(statistic: Statistic, part: Contribution) -> Contribution:
-    used = {"gram": ["right"], "cross": ["left", "right"], "joint": ["cell", "right"]}
-    return Contribution(**{name: getattr(part, name) for name in used[statistic.kind]})
-
-
-@pytest.mark.parametrize("statistic", [GRAM, CROSS, JOINT], ids=["gram", "cross", "joint"])
+@pytest.mark.parametrize("statistic", [COUNT, CROSS, GRAM, JOINT], ids=lambda s: s.kind)
 def test_a_sum_equals_its_definition_in_python_integers(statistic: Statistic) -> None:
-    part = rows(300)
-    assert add_up(statistic, only(statistic, part)).total.tolist() == by_hand(statistic, part)
+    part = rows(statistic, 300)
+    assert add_up(statistic, part).total.tolist() == by_hand(statistic, part)
 
 
-@pytest.mark.parametrize("statistic", [GRAM, CROSS, JOINT], ids=["gram", "cross", "joint"])
+@pytest.mark.parametrize("statistic", [COUNT, CROSS, GRAM, JOINT], ids=lambda s: s.kind)
 @pytest.mark.parametrize("size", [1, 7, 4095, 4096, 4097, 9000])
 def test_chunks_add_to_the_same_integers(statistic: Statistic, size: int) -> None:
     n = min(9000, size * 300)
-    part = only(statistic, rows(n))
+    part = rows(statistic, n)
     whole = add_up(statistic, part)
     pieces: Sums | None = None
     for start in range(0, n, size):
@@ -117,12 +122,12 @@ def test_a_processor_that_computes_one_entry_wrongly_is_caught(
     monkeypatch.setattr(scipy.linalg.blas, routine, faulty)
     statistic = GRAM if routine == "dsyrk" else CROSS
     with pytest.raises(ArithmeticFault, match="nothing was released"):
-        add_up(statistic, only(statistic, rows(10)))
+        add_up(statistic, rows(statistic, 10))
 
 
 def test_full_chunks_at_the_largest_values_stay_exact() -> None:
     full = np.full((CHUNK, 5), 4096)
-    total = add_up(GRAM, Contribution(right=full)).total
+    total = add_up(GRAM, Contribution(full)).total
     assert total[0] == DIAGONAL * CHUNK * 4096**2
     assert total[1] == OFF_DIAGONAL * CHUNK * 4096**2
 
@@ -145,9 +150,9 @@ def test_a_hundred_million_patients_of_the_papers_size_fit_into_64_bits() -> Non
 @pytest.mark.parametrize(
     "part",
     [
-        Contribution(right=np.ones((3, 5))),  # type: ignore[arg-type]
-        Contribution(right=np.ones((3, 4), np.int64)),
-        Contribution(right=np.ones(5, np.int64)),
+        Contribution(np.ones((3, 5))),  # type: ignore[arg-type]
+        Contribution(np.ones((3, 4), np.int64)),
+        Contribution(np.ones(5, np.int64)),
     ],
     ids=["floats", "wrong width", "one axis"],
 )
@@ -157,15 +162,14 @@ def test_what_is_no_integer_row_cannot_be_summed(part: Contribution) -> None:
 
 
 def test_parts_with_different_numbers_of_rows_cannot_be_summed() -> None:
-    part = rows(4)
+    part = rows(JOINT, 4)
     with pytest.raises(TypeError, match="a row for each patient"):
-        add_up(JOINT, Contribution(cell=part.cell[:3], right=part.right))
+        add_up(JOINT, Contribution(part.right, part.left[:3]))
 
 
 def test_sums_of_different_statistics_cannot_be_added() -> None:
-    part = rows(4)
     with pytest.raises(TypeError, match="different"):
-        _ = add_up(GRAM, only(GRAM, part)) + add_up(CROSS, only(CROSS, part))
+        _ = add_up(GRAM, rows(GRAM, 4)) + add_up(CROSS, rows(CROSS, 4))
 
 
 def test_every_lift_makes_the_noise_fine_for_any_budget() -> None:

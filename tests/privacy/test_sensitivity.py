@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from longsynth.conditions import condition_matrix
+from longsynth.encoding import one_hot
 from longsynth.methods.private.trust import Trust
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution, add_up
@@ -143,7 +144,7 @@ def test_the_released_condition_moment_is_bounded_over_all_pairs_of_strata() -> 
     statistic = next(s for s, _ in Trust().stages(schema)[0] if s.name == "conditions")
     rows = condition_matrix(schema)
     sums = [
-        [int(k) for k in add_up(statistic, Contribution(right=rows[s : s + 1])).total]
+        [int(k) for k in add_up(statistic, Contribution(rows[s : s + 1])).total]
         for s in range(len(rows))
     ]
     worst = max(squared_distance(a, b) for a, b in combinations(sums, 2))
@@ -171,13 +172,40 @@ HOSTILE = [
 def test_a_row_outside_its_radius_counts_as_zero_whatever_its_size(rows: np.ndarray) -> None:
     statistic = Statistic("x", "x", "gram", right=12, right_squared=1000)
     inside = np.ones((1, 12), np.int64)
-    both = add_up(statistic, Contribution(right=np.concatenate([rows, inside])))
-    alone = add_up(statistic, Contribution(right=inside))
+    both = add_up(statistic, Contribution(np.concatenate([rows, inside])))
+    alone = add_up(statistic, Contribution(inside))
     assert both.rows == 2
     assert np.array_equal(both.total, alone.total)
 
 
 def test_a_cell_outside_the_histogram_counts_nowhere() -> None:
-    statistic = Statistic("x", "x", "count", cells=3)
+    statistic = Statistic("x", "x", "count", right=3)
     cells = np.array([0, 2, 3, -1, np.iinfo(np.int64).min])
-    assert add_up(statistic, Contribution(cell=cells)).total.tolist() == [1, 0, 1]
+    assert add_up(statistic, Contribution(one_hot(cells, 3))).total.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "row", [[2, 0, 0, 0], [1, 1, 0, 0], [0, 0, -1, 1], [0, 0, 0, np.iinfo(np.int64).min]], ids=str
+)
+def test_a_row_that_is_no_count_counts_nowhere(row: list[int]) -> None:
+    statistic = Statistic("x", "x", "count", right=4, blocks=2)
+    assert add_up(statistic, Contribution(np.array([row]))).total.tolist() == [0, 0, 0, 0]
+
+
+@given(st.lists(st.integers(-2, 6), min_size=12, max_size=12))
+def test_blocks_of_counts_stay_within_their_sensitivity(numbers: list[int]) -> None:
+    statistic = Statistic("x", "x", "count", right=6, blocks=3, grid=5)
+    x, y = (
+        add_up(statistic, Contribution(np.array([numbers[i : i + 6]]))).total.tolist()
+        for i in (0, 6)
+    )
+    assert squared_distance(x, y) <= statistic.row_sensitivity_squared == 2 * 3 * 25
+
+
+def test_blocks_of_counts_attain_their_sensitivity() -> None:
+    statistic = Statistic("x", "x", "count", right=6, blocks=3, grid=5)
+    x, y = (
+        add_up(statistic, Contribution(np.array([row]))).total.tolist()
+        for row in ([5, 0] * 3, [0, 5] * 3)
+    )
+    assert squared_distance(x, y) == statistic.row_sensitivity_squared

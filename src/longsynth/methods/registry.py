@@ -1,5 +1,7 @@
 """METHODS: every generator by name."""
 
+from threadpoolctl import threadpool_limits
+
 from longsynth.bundle import Bundle
 from longsynth.errors import Refused
 from longsynth.methods.method import Method
@@ -19,4 +21,5 @@ def method_named(name: str) -> Method:
 
 def model_of(bundle: Bundle) -> Model:
     """Return the sampler that a bundle describes. Post-processing: no data, no noise."""
-    return method_named(bundle.method).model(bundle)
+    with threadpool_limits(limits=1):  # one thread: more would change the last bits
+        return method_named(bundle.method).model(bundle)

@@ -8,7 +8,7 @@ from math import sqrt
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.errors import Refused
 from longsynth.privacy.ledger import Entry, Ledger, Released, price
-from longsynth.privacy.noise import NOT_PRIVATE, NoiseSource, OpenDPNoise, label
+from longsynth.privacy.noise import NOT_PRIVATE, Integers, NoiseSource, OpenDPNoise, label
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums, require_exact
 
@@ -21,8 +21,8 @@ def planned_ledger(
         raise Refused(f"a release needs at least one patient, not {patients}.")
     ledger = Ledger(budget, patients)
     for statistic, share in lines:
-        require_exact(statistic, patients)
         ledger = ledger.charge(price(statistic, share, budget))
+        require_exact(statistic, patients)
     ledger.require_fine_noise()
     return ledger
 
@@ -51,12 +51,12 @@ class Curator:
         )
         return Released(noised, entry)
 
-    def disclose(self, sums: Sums) -> Released:
-        """Return the exact sums of real patients. From now on this fit is NOT PRIVATE."""
-        statistic = self._require_complete(sums)
+    def disclose(self, name: str, meaning: str, values: Integers) -> Released:
+        """Let raw facts about patients out, for a method that makes no promise: NOT PRIVATE."""
+        statistic = Statistic(name, meaning, "raw", right=len(values))
         entry = Entry(statistic, Fraction(0), None, 0.0, NOT_PRIVATE)
         self.ledger = self.ledger.charge(entry)
-        return Released(sums.total * statistic.lift, entry)
+        return Released(values, entry)
 
     def _require_complete(self, sums: Sums) -> Statistic:
         if sums.rows != self.ledger.patients:

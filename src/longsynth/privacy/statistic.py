@@ -1,14 +1,15 @@
 """Statistic: what may leave. Always a sum over patients, of one of four kinds with a theorem.
 
-count  one cell a patient                      Δ  = √2
-cross  left ⊗ right, |left| ≤ Rc, |right| ≤ R  Δ  = 2·Rc·R
-gram   svec(x x'), |x| ≤ R                     Δ  = √2·29·R²
-joint  all three at once, left a cell          Δ  = √2·(29·R² + W²/58)
+count  non-negative rows in B blocks, each adding up to at most q       Δ = q·√(2B)
+cross  left ⊗ right, |left| ≤ Rc, |right| ≤ R                           Δ = 2·Rc·R
+gram   svec(x x'), |x| ≤ R                                              Δ = √2·29·R²
+joint  histogram, sums by cell and gram at once; left is one cell       Δ = √2·(29·R² + W²/58)
 
 Proofs: docs/privacy.md, section 2. Everything here is public and exact: integer rows, integer
 radii, Δ² as a fraction. svec keeps the upper triangle with integer weights 29 on the diagonal
 and 41 off it (41² ≤ 2·29²). `lift` is a public factor on the sums that makes the noise fine
-against its rounding, whatever the budget; it changes no ρ.
+against its rounding, whatever the budget; it changes no ρ. What is `raw` is no sum and has no
+theorem: it can be disclosed by a method that makes no promise, and never released.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Literal
 
 from longsynth.privacy.errors import Refused
 
-Kind = Literal["count", "cross", "gram", "joint"]
+Kind = Literal["count", "cross", "gram", "joint", "raw"]
 
 DIAGONAL, OFF_DIAGONAL = 29, 41
 FINEST = 1 << 52  # the lift makes every Δ² at least this
@@ -31,24 +32,26 @@ class Statistic:
     name: str
     meaning: str
     kind: Kind
-    cells: int = 0  # count, joint
-    left: int = 0  # cross: entries of the left vector
-    left_squared: int = 0  # cross: Rc²
-    right: int = 0  # cross, gram, joint: entries of the right vector
+    right: int  # entries of the right vector
     right_squared: int = 0  # cross, gram, joint: R²
+    left: int = 0  # cross, joint: entries of the left vector; of a joint, its cells
+    left_squared: int = 0  # cross: Rc²; joint: 1
+    blocks: int = 1  # count: B
     sum_weight: int = 0  # joint: W, the weight of the sums by cell
-    grid: int = 1  # integers that make one unit; no entry of the right vector exceeds one unit
+    grid: int = 1  # integers in one unit, q; no entry of the right vector exceeds one unit
 
     def __post_init__(self) -> None:
-        if self.row_sensitivity_squared <= 0:
+        if self.kind != "raw" and self.row_sensitivity_squared <= 0:
             raise Refused(f"'{self.name}' has nothing to release: its radius must be above zero.")
 
     @property
     def row_sensitivity_squared(self) -> Fraction:
         """Δ² of the integer sums before the lift."""
+        if self.kind == "raw":
+            raise Refused(f"'{self.name}' has no sensitivity: it cannot be released.")
         gram = DIAGONAL * self.right_squared
         return {
-            "count": Fraction(2),
+            "count": Fraction(2 * self.blocks * self.grid**2),
             "cross": Fraction(4 * self.left_squared * self.right_squared),
             "gram": Fraction(2 * gram**2),
             "joint": 2 * (gram + Fraction(self.sum_weight**2, 2 * DIAGONAL)) ** 2,
@@ -63,14 +66,14 @@ class Statistic:
     def dimension(self) -> int:
         """How many integers are released."""
         triangle = self.right * (self.right + 1) // 2
-        joint = self.cells * (1 + self.right) + triangle
-        cross = self.left * self.right
-        return {"count": self.cells, "cross": cross, "gram": triangle, "joint": joint}[self.kind]
+        joint = self.left * (1 + self.right) + triangle
+        sizes = {"cross": self.left * self.right, "gram": triangle, "joint": joint}
+        return sizes.get(self.kind, self.right)
 
     @property
     def box(self) -> int:
         """No entry of the right vector is larger."""
-        return min(isqrt(self.right_squared), self.grid)
+        return self.grid if self.kind == "count" else min(isqrt(self.right_squared), self.grid)
 
     @property
     def largest_entry(self) -> int:
@@ -78,7 +81,7 @@ class Statistic:
         gram = OFF_DIAGONAL * self.box**2
         joint = max(self.count_weight, self.sum_weight * self.box, gram)
         cross = isqrt(self.left_squared) * self.box
-        return {"count": 1, "cross": cross, "gram": gram, "joint": joint}[self.kind]
+        return {"count": self.box, "cross": cross, "gram": gram, "joint": joint}[self.kind]
 
     @property
     def unit(self) -> int:
@@ -88,7 +91,7 @@ class Statistic:
     @property
     def lift(self) -> int:
         lift = 1
-        while lift * lift * self.row_sensitivity_squared < FINEST:
+        while self.kind != "raw" and lift * lift * self.row_sensitivity_squared < FINEST:
             lift *= 2
         return lift
 

@@ -18,15 +18,13 @@ from longsynth.privacy.noise import Integers
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
 
 CHUNK = 4096  # rows a product
-NOBODY = np.zeros((0, 1), np.int64)
 
 
 class Contribution(NamedTuple):
-    """What a batch of patients adds to one statistic: a row each, in the parts its kind uses."""
+    """What a batch of patients adds to one statistic: a row each."""
 
-    cell: Integers = NOBODY[:, 0]  # (n,)  count, joint; outside 0…cells-1 counts nowhere
-    left: Integers = NOBODY[:, :0]  # (n, p)  cross
-    right: Integers = NOBODY[:, :0]  # (n, d)  cross, gram, joint
+    right: Integers  # (n, d)
+    left: Integers = np.zeros((0, 0), np.int64)  # (n, p)  cross, joint
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Sums:
 def require_exact(statistic: Statistic, patients: int) -> None:
     """Refuse a statistic whose integers could leave their 64 or 53 bits, from public facts."""
     left, right = isqrt(statistic.left_squared), statistic.box
-    product = (left or right) * right
+    product = 0 if statistic.kind == "count" else (left or right) * right
     row = max(statistic.left * left**2, statistic.right * right**2)
     total = patients * statistic.largest_entry * statistic.lift
     if CHUNK * product >= 1 << 53 or row >= 1 << 62 or total >= 1 << 62:
@@ -58,39 +56,29 @@ def require_exact(statistic: Statistic, patients: int) -> None:
 
 def add_up(statistic: Statistic, contribution: Contribution) -> Sums:
     """Return the exact sum of a batch, each row first held to the statistic's radius."""
-    cell, left, right = _integers(contribution.cell, 1), contribution.left, contribution.right
-    left = _inside(left, statistic.left, isqrt(statistic.left_squared), statistic.left_squared)
+    left, right = contribution.left, contribution.right
+    if statistic.kind == "count":
+        return Sums(statistic, len(right), _counts(right, statistic).sum(axis=0))
     right = _inside(right, statistic.right, statistic.box, statistic.right_squared)
-    used = {"count": [cell], "cross": [left, right], "gram": [right], "joint": [cell, right]}
-    rows = {len(part) for part in used[statistic.kind]}
-    if len(rows) != 1:
+    if statistic.kind == "gram":
+        return Sums(statistic, len(right), _svec(_product(right, right)))
+    left = _inside(left, statistic.left, isqrt(statistic.left_squared), statistic.left_squared)
+    if len(left) != len(right):
         raise TypeError("the parts of a contribution must have a row for each patient")
-    match statistic.kind:
-        case "count":
-            parts = [_histogram(cell, statistic.cells)]
-        case "cross":
-            parts = [_product(left, right)]
-        case "gram":
-            parts = [_svec(_product(right, right))]
-        case "joint":
-            one_hot = (cell[:, None] == np.arange(statistic.cells)).astype(np.int64)
-            counts, sums = _histogram(cell, statistic.cells), _product(one_hot, right)
-            weighted = statistic.count_weight * counts, statistic.sum_weight * sums
-            parts = [*weighted, _svec(_product(right, right))]
-    return Sums(statistic, rows.pop(), np.concatenate([part.ravel() for part in parts]))
-
-
-def _integers(rows: Integers, axes: int) -> Integers:
-    if rows.dtype != np.int64 or rows.ndim != axes:
-        raise TypeError(f"a contribution must be an int64 array with {axes} axes")
-    return rows
+    if statistic.kind == "cross":
+        return Sums(statistic, len(right), _product(left, right).ravel())
+    if statistic.kind != "joint" or statistic.left_squared != 1:
+        raise TypeError(f"'{statistic.name}' has no theorem")
+    left = np.abs(left)  # one cell or none: a whole row of norm 1
+    counts = statistic.count_weight * left.sum(axis=0)
+    sums = statistic.sum_weight * _product(left, right).ravel()
+    total = np.concatenate([counts, sums, _svec(_product(right, right))])
+    return Sums(statistic, len(right), total)
 
 
 def _inside(rows: Integers, width: int, box: int, squared: int) -> Integers:
     """Return the rows, each outside the box or the ball of radius² `squared` set to zero."""
-    rows = _integers(rows, 2)
-    if rows.shape[1] != width:
-        raise TypeError(f"a contribution has {rows.shape[1]} columns where {width} are declared")
+    _require_rows(rows, width)
     boxed = ((rows <= box) & (rows >= -box)).all(
         axis=1, keepdims=True
     )  # so that no square overflows
@@ -99,9 +87,18 @@ def _inside(rows: Integers, width: int, box: int, squared: int) -> Integers:
     return np.where(np.less_equal(norms, squared)[:, None], rows, 0)
 
 
-def _histogram(cell: Integers, cells: int) -> Integers:
-    valid = cell[(cell >= 0) & (cell < cells)]
-    return np.bincount(valid, minlength=cells).astype(np.int64)
+def _counts(rows: Integers, statistic: Statistic) -> Integers:
+    """Return the rows, each with a negative entry or a block above the grid set to zero."""
+    _require_rows(rows, statistic.right)
+    boxed = ((rows >= 0) & (rows <= statistic.grid)).all(axis=1, keepdims=True)
+    rows = np.where(boxed, rows, 0)
+    sums = rows.reshape(len(rows), statistic.blocks, -1).sum(axis=2)
+    return np.where((sums <= statistic.grid).all(axis=1, keepdims=True), rows, 0)
+
+
+def _require_rows(rows: Integers, width: int) -> None:
+    if rows.dtype != np.int64 or rows.ndim != 2 or rows.shape[1] != width:
+        raise TypeError(f"a contribution must be an int64 array with {width} columns")
 
 
 def _product(left: Integers, right: Integers) -> Integers:

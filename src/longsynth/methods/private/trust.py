@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
 from typing import ClassVar
 
 import numpy as np
@@ -77,7 +78,7 @@ class Trust:
 
         gap_grid_squared = slots * grid**2
         lines = {
-            STRATA: Statistic(STRATA, "patients by site, group and event", "count", cells=strata),
+            STRATA: Statistic(STRATA, "patients by site, group and event", "count", right=strata),
             VALUES: cross(VALUES, "condition × encoded value", width, squared, grid),
             SECOND: Statistic(SECOND, "encoded value × encoded value", "gram", **values),
             MASKS: cross(MASKS, "condition × missing, centred", width, width, 2),
@@ -98,8 +99,9 @@ class Trust:
                 JOINT,
                 "patients, values and value × value by stratum, together",
                 "joint",
-                cells=strata,
-                sum_weight=int(DIAGONAL * np.sqrt(squared)),
+                left=strata,
+                left_squared=1,
+                sum_weight=DIAGONAL * isqrt(squared),  # sums and products weigh alike
                 **values,
             )
             share[JOINT] = sum((share.pop(name) for name in (STRATA, VALUES, SECOND)), Fraction(0))
@@ -124,20 +126,20 @@ class Trust:
         moment = statistics[JOINT if JOINT in statistics else SECOND]
         cell = encoding.strata(batch)
         conditions = condition_matrix(schema)[cell]
+        one_hot = encoding.one_hot(cell, len(schema.strata))
         z = encoding.values(batch, scaling, grid=moment.grid, squared=moment.right_squared)
         gaps = encoding.log_gaps(batch, scaling)
         grid = statistics[GAPS].grid
         everything = {
-            STRATA: Contribution(cell=cell),
-            CONDITIONS: Contribution(right=conditions),
-            VALUES: Contribution(left=conditions, right=z),
-            SECOND: Contribution(right=z),
-            JOINT: Contribution(cell=cell, right=z),
-            MASKS: Contribution(left=conditions, right=encoding.missing(batch)),
-            GAPS: Contribution(left=conditions, right=encoding.on_grid(gaps, grid)),
+            STRATA: Contribution(one_hot),
+            CONDITIONS: Contribution(conditions),
+            VALUES: Contribution(z, conditions),
+            SECOND: Contribution(z),
+            JOINT: Contribution(z, one_hot),
+            MASKS: Contribution(encoding.missing(batch), conditions),
+            GAPS: Contribution(encoding.on_grid(gaps, grid), conditions),
             GAP_SQUARES: Contribution(
-                left=np.ones((batch.patients, 1), np.int64),
-                right=encoding.on_grid(gaps**2 - 0.5, grid),
+                encoding.on_grid(gaps**2 - 0.5, grid), np.ones((batch.patients, 1), np.int64)
             ),
         }
         return {name: everything[name] for name in statistics}
