@@ -11,12 +11,13 @@ import numpy as np
 
 from longsynth.records import Bools, Cohort, Floats, Ints
 from longsynth.scaling import Scaling
-from longsynth.schema import stratum_of
+from longsynth.schema import Schema, stratum_of
 
 
-def strata(batch: Cohort) -> Ints:
-    """(n,): each patient's stratum of site, group and event."""
-    return stratum_of(batch.site, batch.group, batch.event)
+def strata(batch: Cohort, schema: Schema) -> Ints:
+    """(n,): each patient's stratum of site, group and event; a label out of range is the first."""
+    labels = (batch.site, len(schema.sites)), (batch.group, 2), (batch.event, 2)
+    return stratum_of(*(np.where((x >= 0) & (x < levels), x, 0) for x, levels in labels))
 
 
 def seen(batch: Cohort) -> Bools:

@@ -1,6 +1,6 @@
 """Cohort: raw patients (eq:record). Everything in here is on the private side."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Protocol, Self
 
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+BATCH = 4096  # patients
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +33,30 @@ class Cohort:
     def take(self, rows: slice | Ints) -> Self:
         return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
 
-    def batches(self, size: int = 4096) -> Iterator[Self]:
+    def batches(self, size: int = BATCH) -> Iterator[Self]:
         for start in range(0, self.patients, size):
             yield self.take(slice(start, start + size))
+
+    @classmethod
+    def joined(cls, parts: Iterable[Self]) -> Self:
+        listed = list(parts)
+        return cls(
+            *(np.concatenate([getattr(p, field.name) for p in listed]) for field in fields(cls))
+        )
+
+
+def rebatched(parts: Iterable[Cohort], size: int = BATCH) -> Iterator[Cohort]:
+    """Yield the same patients, `size` at a time: how many come together must not tell of rows."""
+    waiting: list[Cohort] = []
+    for part in parts:
+        waiting.append(part)
+        if sum(p.patients for p in waiting) >= size:
+            whole = Cohort.joined(waiting)
+            ready = whole.patients - whole.patients % size
+            yield from whole.take(slice(0, ready)).batches(size)
+            waiting = [whole.take(slice(ready, None))]
+    if any(p.patients for p in waiting):
+        yield Cohort.joined(waiting)
 
 
 class Patients(Protocol):

@@ -47,11 +47,12 @@ def run_fit(
             "run.json": {"cpu_seconds": used.ru_utime + used.ru_stime, **surroundings()},
         }
         written = {name: json.dumps(note, indent=2).encode() for name, note in notes.items()}
+        (scratch / "internal").mkdir(mode=0o700)
         _write(scratch / "internal", {"NOT_FOR_RELEASE.md": NOTICE.encode(), **written})
     return bundle
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     for name, content in files.items():
         (folder / name).write_bytes(content)

@@ -14,6 +14,7 @@ from longsynth.errors import SchemaError
 from longsynth.schema import Schema
 
 LARGEST = 1_000_000  # bytes
+DEEPEST = 20
 Place = tuple[str | int, ...]
 _MISREAD = {  # what YAML makes of a bare word or number, and where that surprises
     "bool": ("a truth value", ""),
@@ -45,8 +46,13 @@ def load_schema(path: Path | str) -> Schema:
 
 def parse_text(text: str, where: str) -> Schema:
     lines: dict[Place, int] = {}
+    depth = 0
     try:
         for event in yaml.parse(text, yaml.SafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST:  # here, as deep nesting would keep what follows busy for hours
+                raise _refused(where, event, "lists within lists, deeper than any schema")
             if isinstance(event, yaml.AliasEvent):
                 raise _refused(where, event, "a YAML alias (*name): write the value out")
         root = yaml.compose(text, yaml.SafeLoader)
@@ -87,9 +93,25 @@ def dump(schema: Schema) -> str:
             written["bounds"] = list(variable.bounds)
     if isinstance(schema.constants, Settled):  # a release says every constant it was made with
         content["constants"] = schema.constants.model_dump(mode="json")
-    return yaml.safe_dump(
-        content, sort_keys=False, allow_unicode=True, width=100, default_flow_style=None
+    return yaml.dump(
+        content,
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=100,
+        default_flow_style=None,
     )
+
+
+class _Dumper(yaml.SafeDumper):
+    """Escapes line breaks of every alphabet; left as they are, YAML would fold them."""
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        style = None if data.isprintable() else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
 
 
 def _note_lines(node: yaml.Node, place: Place, lines: dict[Place, int], where: str) -> None:

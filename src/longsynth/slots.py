@@ -71,6 +71,5 @@ def _merged(values: Floats, starts: Ints) -> Floats:
         known: Bools = rows & np.isfinite(values[:, v])
         order = np.lexsort((values[known, v], slot[known]))
         found, begin, number = np.unique(slot[known], return_index=True, return_counts=True)
-        merged[shared, v] = np.nan
         merged[found, v] = values[known, v][order][begin + (number - 1) // 2]
     return merged

@@ -81,7 +81,7 @@ def test_a_run_holds_what_it_says_and_nothing_else(work: Path) -> None:
         "ledger.json",
         "manifest.json",
         "schema.yaml",
-        "statistics.parquet",
+        "statistics.json",
     ]
     assert "may not leave" in (run / "internal/NOT_FOR_RELEASE.md").read_text()
     assert json.loads((run / "internal/cohort.json").read_text())["patients"] == 150

@@ -1,13 +1,10 @@
-"""ledger.json: the account in plain numbers for people and in exact ones for `verify`."""
+"""ledger.json: the account in plain numbers for people and in exact ones for those who check."""
 
-from dataclasses import asdict
-from fractions import Fraction
 from math import sqrt
 from typing import Any
 
 from longsynth.privacy.budget import ACCOUNTINGS, Budget, epsilon_of
 from longsynth.privacy.ledger import ADJACENCY, Entry, Ledger
-from longsynth.privacy.statistic import Statistic
 
 
 def natural(entry: Entry) -> dict[str, float | str]:
@@ -17,14 +14,14 @@ def natural(entry: Entry) -> dict[str, float | str]:
         "statistic": entry.statistic.name,
         "sensitivity": sqrt(entry.statistic.sensitivity_squared) / scale,
         "sigma": entry.sigma / scale,
-        "rho": float(entry.rho) if entry.rho is not None else float("inf"),
+        "rho": float(entry.rho or 0),
         "share": float(entry.share),
     }
 
 
 def plan_json(method: str, ledger: Ledger) -> dict[str, Any]:
     """What `longsynth plan --json` prints."""
-    budget = _promised(ledger)
+    budget = promised(ledger)
     return {
         "method": method,
         "patients": ledger.patients,
@@ -38,19 +35,20 @@ def plan_json(method: str, ledger: Ledger) -> dict[str, Any]:
 
 def ledger_json(method: str, ledger: Ledger) -> dict[str, Any]:
     """The plan's figures, and beside them everything that a check needs exactly."""
-    budget = _promised(ledger)
+    budget = promised(ledger)
     entries = [
         natural(entry)
         | {
             "meaning": entry.statistic.meaning,
+            "kind": entry.statistic.kind,
             "numbers": entry.statistic.dimension,
             "noise": entry.noise,
             "exact": {
-                "statistic": asdict(entry.statistic),
                 "sensitivity_squared": str(entry.statistic.sensitivity_squared),
                 "sigma": entry.sigma,
                 "rho": str(entry.rho),
                 "share": str(entry.share),
+                "integers_per_unit": entry.statistic.unit * entry.statistic.lift,
             },
         }
         for entry in ledger.entries
@@ -66,23 +64,7 @@ def ledger_json(method: str, ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def read_ledger(content: dict[str, Any]) -> Ledger:
-    """Return the ledger as its file states it; whether it adds up is for `verify` to say."""
-    budget = Budget(content["epsilon"], content["delta"], content["accounting"])
-    entries = tuple(
-        Entry(
-            statistic=Statistic(**line["exact"]["statistic"]),
-            share=Fraction(line["exact"]["share"]),
-            rho=Fraction(line["exact"]["rho"]),
-            sigma=float(line["exact"]["sigma"]),
-            noise=str(line["noise"]),
-        )
-        for line in content["entries"]
-    )
-    return Ledger(budget, int(content["patients"]), entries)
-
-
-def _promised(ledger: Ledger) -> Budget:
+def promised(ledger: Ledger) -> Budget:
     if ledger.budget is None:
         raise TypeError("a ledger without a budget makes no promise to state")
     return ledger.budget

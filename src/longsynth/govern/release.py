@@ -1,46 +1,54 @@
-"""The release folder: written from an allow-list, read back as a bundle."""
+"""The release folder: five files, every byte of which follows from the bundle.
+
+So a folder is read by taking the few facts that make a bundle (method, number of patients, budget,
+schema, integers), planning anew, and making all files again: whatever else a file says is either
+the same bytes or a forgery.
+"""
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
-from io import BytesIO
 from pathlib import Path
-from typing import Any
+from stat import S_ISREG
+from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from longsynth.bundle import Bundle
-from longsynth.errors import Refused, ReleaseError
-from longsynth.govern.ledger_file import ledger_json, read_ledger
+from longsynth.errors import ReleaseError
+from longsynth.govern.ledger_file import ledger_json
 from longsynth.govern.statement import statement
+from longsynth.plan import plan
+from longsynth.privacy.budget import ACCOUNTINGS, Accounting
 from longsynth.privacy.ledger import Released
-from longsynth.privacy.noise import OPENDP
-from longsynth.schema_file import dump, load_schema
+from longsynth.privacy.noise import OPENDP, TEST_ONLY
+from longsynth.schema_file import dump, parse_text
 from longsynth.version import VERSION
 
 FORMAT = 1
-CONTENT = ("STATEMENT.md", "ledger.json", "schema.yaml", "statistics.parquet")
+CONTENT = ("STATEMENT.md", "ledger.json", "schema.yaml", "statistics.json")
 ALLOWED = (*CONTENT, "manifest.json")
+LARGEST = {"statistics.json": 500_000_000}  # bytes; of every other file a million
 
 
-def release_files(bundle: Bundle) -> dict[str, bytes]:
+def release_files(bundle: Bundle, version: str = VERSION) -> dict[str, bytes]:
     """Return every file of a release. Nothing else may stand in the folder."""
     if not bundle.ledger.private:
         raise ReleaseError(
             f"method '{bundle.method}' is NOT PRIVATE: what it learnt may not be released."
         )
+    integers = {name: released.values.tolist() for name, released in bundle.released.items()}
     files = {
         "STATEMENT.md": statement(bundle).encode(),
         "ledger.json": as_json(ledger_json(bundle.method, bundle.ledger)),
         "schema.yaml": dump(bundle.schema).encode(),
-        "statistics.parquet": _statistics(bundle),
+        "statistics.json": json.dumps(integers, separators=(",", ":")).encode() + b"\n",
     }
     files["manifest.json"] = as_json(
         {
             "format": FORMAT,
-            "longsynth": VERSION,
+            "longsynth": version,
             "fingerprint": bundle.fingerprint,
             "files": {name: sha256(files[name]).hexdigest() for name in CONTENT},
         }
@@ -49,73 +57,111 @@ def release_files(bundle: Bundle) -> dict[str, bytes]:
 
 
 def load_release(folder: Path | str) -> Bundle:
-    """Return the bundle of a release folder; refuse one that no command may use."""
-    bundle = read_bundle(Path(folder))
+    """Return the bundle of a release folder; refuse one that was altered or that no one may use."""
+    folder = Path(folder)
+    bundle, version = read_bundle(folder)
     if bundle.ledger.noise != OPENDP:
         raise ReleaseError(
             f"{folder} was made with {bundle.ledger.noise} noise: it protects nobody and cannot "
             "be used. Fit again with `longsynth fit`."
         )
+    expected = release_files(bundle, version)
+    altered = [name for name in ALLOWED if read_file(folder, name) != expected[name]]
+    if altered:
+        raise ReleaseError(
+            f"{folder} is not as longsynth wrote it: {', '.join(altered)} differ. Run "
+            f"`longsynth verify {folder}` and ask for the folder again."
+        )
     return bundle
 
 
-def read_bundle(folder: Path) -> Bundle:
-    """Return what the files say, whatever noise they name."""
-    ledger_file = _json(folder / "ledger.json")
-    manifest = _json(folder / "manifest.json")
+def read_bundle(folder: Path) -> tuple[Bundle, str]:
+    """Return the bundle that a folder's few independent facts make, and the writer's version."""
+    manifest, stated = _json(folder, "manifest.json"), _json(folder, "ledger.json")
+    integers = _json(folder, "statistics.json")
     if manifest.get("format") != FORMAT:
         raise ReleaseError(
-            f"{folder} has release format {manifest.get('format')!r}; this longsynth reads "
-            f"{FORMAT}: use the version named in its manifest.json."
+            f"{folder} has another release format than this longsynth reads ({FORMAT}): use the "
+            "version named in its manifest.json."
         )
+    schema = parse_text(_text(folder, "schema.yaml"), str(folder / "schema.yaml"))
+    promise = _Promise.read(stated)
+    if promise is None:
+        raise ReleaseError(f"{folder / 'ledger.json'} is not the JSON that longsynth writes.")
+    planned = plan(
+        schema,
+        promise.patients,
+        epsilon=promise.epsilon,
+        delta=promise.delta,
+        method=promise.method,
+        accounting=promise.accounting,
+    )
+    entries = tuple(replace(entry, noise=promise.noise) for entry in planned.ledger.entries)
+    released = {e.statistic.name: Released(_integers(folder, integers, e), e) for e in entries}
+    ledger = replace(planned.ledger, entries=entries)
+    version = str(manifest.get("longsynth"))
+    return Bundle(planned.method.name, planned.schema, ledger, released), version[:40]
+
+
+class _Promise(NamedTuple):
+    """What a ledger says that does not follow from anything else."""
+
+    method: str
+    patients: int
+    epsilon: float
+    delta: float
+    accounting: Accounting
+    noise: str
+
+    @classmethod
+    def read(cls, stated: dict[str, Any]) -> "_Promise | None":
+        found = cls(*(stated.get(name) for name in cls._fields))  # type: ignore[arg-type]
+        typed = [type(value) for value in found] == [str, int, float, float, str, str]
+        if not typed or not 0 < found.patients < 1 << 53 or found.accounting not in ACCOUNTINGS:
+            return None
+        return found if found.noise == OPENDP or found.noise.startswith(TEST_ONLY) else None
+
+
+def read_file(folder: Path, name: str) -> bytes:
+    """Return a file of a release: a regular one of a size that a release has."""
+    path = folder / name
     try:
-        ledger = read_ledger(ledger_file)
-        schema = load_schema(folder / "schema.yaml").settled(ledger.patients)
-        table = pq.read_table(folder / "statistics.parquet")
-        names = table.column("statistic").to_numpy(zero_copy_only=False)
-        values = table.column("value").to_numpy().astype(np.int64)
-        released = {
-            entry.statistic.name: Released(values[names == entry.statistic.name], entry)
-            for entry in ledger.entries
-        }
-        method = str(ledger_file["method"])
-    except Refused:
-        raise
-    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError, ZeroDivisionError):
+        found = path.lstat()
+        if not S_ISREG(found.st_mode) or found.st_size > LARGEST.get(name, 1_000_000):
+            raise ReleaseError(f"{path} is not a file that longsynth writes.")
+        return path.read_bytes()
+    except OSError as error:
         raise ReleaseError(
-            f"{folder} is not a complete release: run `longsynth verify {folder}`, or ask for "
-            "the folder again."
+            f"{path} cannot be read: {error.strerror}. Give a folder that `longsynth fit` wrote, "
+            "for instance RUN/release."
         ) from None
-    for name, found in released.items():
-        if len(found.values) != found.entry.statistic.dimension:
-            raise ReleaseError(f"{folder} lacks numbers of '{name}': ask for the folder again.")
-    return Bundle(method, schema, ledger, released)
 
 
 def as_json(content: Mapping[str, Any]) -> bytes:
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _text(folder: Path, name: str) -> str:
+    return read_file(folder, name).decode("utf-8", errors="replace")
+
+
+def _json(folder: Path, name: str) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_bytes())
-    except OSError as error:
-        raise ReleaseError(
-            f"{path} cannot be read: {error.strerror}. Give a folder that `longsynth fit` wrote, "
-            "for instance RUN/release."
-        ) from None
+        content = json.loads(read_file(folder, name))
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise ReleaseError(f"{path} is not the JSON that longsynth writes.")
+        raise ReleaseError(f"{folder / name} is not the JSON that longsynth writes.")
     return content
 
 
-def _statistics(bundle: Bundle) -> bytes:
-    names = [name for name, r in bundle.released.items() for _ in range(len(r.values))]
-    values = np.concatenate([r.values for r in bundle.released.values()])
-    position = np.concatenate([np.arange(len(r.values)) for r in bundle.released.values()])
-    table = pa.table({"statistic": names, "position": position.astype(np.int32), "value": values})
-    buffer = BytesIO()
-    pq.write_table(table, buffer)
-    return buffer.getvalue()
+def _integers(folder: Path, content: dict[str, Any], entry: Any) -> np.ndarray[Any, Any]:
+    name, size = entry.statistic.name, entry.statistic.dimension
+    values = content.get(name)
+    if (
+        not isinstance(values, list)
+        or len(values) != size
+        or not all(type(k) is int and -(1 << 63) <= k < 1 << 63 for k in values)
+    ):
+        raise ReleaseError(f"{folder} does not hold the {size} whole numbers of '{name}'.")
+    return np.array(values, dtype=np.int64)

@@ -6,6 +6,7 @@ from math import exp, floor, log10, sqrt
 from statistics import NormalDist
 
 from longsynth.bundle import Bundle
+from longsynth.govern.ledger_file import promised
 from longsynth.privacy.budget import ACCOUNTINGS, Budget, epsilon_of
 from longsynth.privacy.noise import OPENDP
 
@@ -41,9 +42,7 @@ def odds_in_words(epsilon: float) -> str:
 
 def statement(bundle: Bundle) -> str:
     ledger, schema = bundle.ledger, bundle.schema
-    if ledger.budget is None:
-        raise TypeError("a ledger without a budget makes no promise to state")
-    budget = ledger.budget
+    budget = promised(ledger)
     attacker = Attacker.against(ledger.spent)
     epsilons = [
         f"| {'**' + a + '** (claimed)' if a == budget.accounting else a} "

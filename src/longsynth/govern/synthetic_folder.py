@@ -13,6 +13,7 @@ from longsynth.synthetic import Synthetic
 from longsynth.version import surroundings
 
 RECIPE = "synthetic.json"
+FILES = ("observations.parquet", "patients.parquet", "schema.yaml", RECIPE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,12 @@ def write_synthetic(
     """Draw and write chunk by chunk: memory does not grow with the number of patients."""
     chunks = sample_chunks(model, recipe.patients, seed=recipe.seed, where=recipe.where)
     write_cohort(folder, model.schema, watch(chunks))
+    (folder / RECIPE).write_bytes(recipe_json(recipe))
+
+
+def recipe_json(recipe: Recipe) -> bytes:
     content = {"format": 1, "synthetic": True, **asdict(recipe)}
-    (folder / RECIPE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    return (json.dumps(content, indent=2) + "\n").encode()
 
 
 def read_recipe(folder: Path) -> Recipe:

@@ -1,4 +1,8 @@
-"""CSV read line by line, so that no cell of one patient can swallow the lines of another."""
+"""CSV read line by line: a line is a row and belongs to the id at its start.
+
+Quotes are read within a line only, so that no cell of one patient can swallow another's lines, and
+the id stands first, so that nothing a patient's cells hold can move it.
+"""
 
 import csv
 from collections.abc import Iterator
@@ -11,16 +15,23 @@ import pyarrow.parquet as pq
 from longsynth.errors import CohortError
 
 LINES = 100_000  # a chunk
+LONGEST = 256  # characters of a cell; no number, time or label needs more
+csv.field_size_limit(2**31 - 1)  # a long cell is dropped below, not its line
 
 
-def csv_to_parquet(source: Path, target: Path) -> None:
+def csv_to_parquet(source: Path, target: Path, patient: str) -> None:
     """Write the cells as text, a line a row. A cell that a line lacks is null."""
-    with source.open(encoding="utf-8-sig", errors="replace") as lines:
+    with source.open(encoding="utf-8-sig", errors="replace", newline="\n") as lines:
         names = [name.strip() for name in _cells(next(lines, ""))]
         if not any(names):
             raise CohortError(f"{source.name} has no header line: put the column names first.")
         if len(set(names)) < len(names):
             raise CohortError(f"{source.name} names a column twice in its header: rename one.")
+        if patient in names[1:]:
+            raise CohortError(
+                f"{source.name} has {patient!r} further right: put it first in every line, so that "
+                "no other cell can move it, or use Parquet."
+            )
         schema = pa.schema([(name, pa.string()) for name in names])
         with pq.ParquetWriter(target, schema) as writer:
             for rows in _chunks(lines, len(names)):
@@ -40,7 +51,8 @@ def _row(line: str, width: int) -> list[str | None]:
     if len(cells) != width:
         plain = [cell.strip().strip('"') for cell in line.split(",")]
         cells = plain if not cells or len(plain) == width else cells
-    return [cell.strip() or None for cell in cells[:width]] + [None] * (width - len(cells))
+    kept = [cell.strip() if len(cell) <= LONGEST else None for cell in cells[:width]]
+    return [cell or None for cell in kept] + [None] * (width - len(cells))
 
 
 def _cells(line: str) -> list[str]:

@@ -1,8 +1,9 @@
 """Parquet columns in a form in which no single cell can stop DuckDB.
 
 A Parquet file may hold text that is not UTF-8 and time stamps beyond DuckDB's calendar; one such
-cell would end the whole reading. So columns that are not numbers are copied first: text with the
-wrong bytes replaced, time stamps as hours since 1970 in UTC.
+cell would end the whole reading, and a very long one would exhaust its memory. So columns that
+are not numbers are copied first: text with the wrong bytes replaced and without over-long cells,
+time stamps as hours since 1970 in UTC.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,10 @@ from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+
+from longsynth.io.lines import LONGEST
 
 ROWS = 65_536  # a batch
 _PER_HOUR = {"s": 3600.0, "ms": 3600e3, "us": 3600e6, "ns": 3600e9}
@@ -62,6 +66,8 @@ def _plain(column: pa.Array) -> pa.Array:
 
 
 def _text(cells: pa.Array) -> pa.Array:
+    short = pc.less_equal(pc.binary_length(cells), 4 * LONGEST)  # bytes of so many characters
+    cells = pc.if_else(short, cells, None)
     try:
         return cells.cast(pa.large_string())
     except pa.ArrowInvalid:

@@ -6,11 +6,9 @@ DuckDB sorts and joins, out of core where it must; its messages can quote cells,
 is passed on.
 """
 
-import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import isfinite
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,14 +18,24 @@ import pyarrow as pa
 
 from longsynth.errors import CohortError
 from longsynth.io.lines import csv_to_parquet
-from longsynth.io.plain import column_types, copy_plain, is_number, is_stamp, is_text
-from longsynth.records import Cohort
-from longsynth.schema import TIME_UNITS, Labels, Schema, Time
+from longsynth.io.plain import column_types, copy_plain, is_number, is_text
+from longsynth.io.sql import (
+    hours,
+    id_cast,
+    level_code,
+    level_position,
+    literal,
+    no_glob,
+    quoted,
+    shown,
+)
+from longsynth.records import Cohort, rebatched
+from longsynth.schema import Schema
 from longsynth.schema_file import load_schema
 from longsynth.slots import Rows, pack
 
-ROWS = 65_536  # a batch, cut back to whole patients
-MEMORY, THREADS = "256MB", "2"  # what DuckDB may hold before it sorts on disk
+ROWS = 65_536  # a batch from DuckDB
+MEMORY, MEMORY_A_VARIABLE = 256, 8  # MB that DuckDB may hold before it sorts on disk
 
 
 class CohortFolder:
@@ -39,7 +47,8 @@ class CohortFolder:
             raise CohortError(f"{self.folder} is not a folder: give the cohort's folder.")
         self.schema = load_schema(self.folder / "schema.yaml")
         self._scratch = tempfile.TemporaryDirectory(prefix="longsynth-")
-        self._connection = _connect(self._scratch.name)
+        memory = MEMORY + MEMORY_A_VARIABLE * len(self.schema.variables)
+        self._connection = _connect(self._scratch.name, memory)
         try:
             self._prepare()
             self.patients = self._count_patients()
@@ -58,7 +67,11 @@ class CohortFolder:
         self._scratch.cleanup()
 
     def batches(self) -> Iterator[Cohort]:
-        """Yield every patient of the patient table once, in batches."""
+        """Yield every patient of the patient table once, the same number in every batch."""
+        return rebatched(self._parts())
+
+    def _parts(self) -> Iterator[Cohort]:
+        """Yield whole patients as DuckDB's rows happen to bring them."""
         names = ", ".join(f"v{v}" for v in range(len(self.schema.variables)))
         query = f"""
             SELECT number, site, grp, event, time, {names}
@@ -86,10 +99,10 @@ class CohortFolder:
         unread = {
             v.name: f"count({q}) - count(CASE WHEN isfinite(TRY_CAST({q} AS DOUBLE)) THEN 1 END)"
             for v in self.schema.variables
-            for q in [_quoted(v.column or v.name)]
+            for q in [quoted(v.column or v.name)]
         }
         levels = {
-            what: f"count(*) - count({_level_position(labels)})"
+            what: f"count(*) - count({level_position(labels)})"
             for what in ("group", "event", "site")
             if (labels := getattr(self.schema, what)) is not None
         }
@@ -127,17 +140,17 @@ class CohortFolder:
         self._people, people_types = self._table("patients", [patient, *marks])
         _require_numbers(rows_types, values)
         _require_numbers(people_types, marks)
-        hours = _hours(time, rows_types[time.column])
-        key = _id_cast(rows_types[patient], people_types[patient]).format(_quoted(patient))
-        codes = ", ".join(f"{_level_code(found)} AS {what}" for what, found in labels.items())
-        cells = ", ".join(f"TRY_CAST({_quoted(c)} AS DOUBLE) AS v{i}" for i, c in enumerate(values))
+        when = hours(time, rows_types[time.column])
+        key = id_cast(rows_types[patient], people_types[patient]).format(quoted(patient))
+        codes = ", ".join(f"{level_code(found)} AS {what}" for what, found in labels.items())
+        cells = ", ".join(f"TRY_CAST({quoted(c)} AS DOUBLE) AS v{i}" for i, c in enumerate(values))
         with _unquoted(self.folder):
             self._connection.execute(f"""
                 CREATE VIEW people AS SELECT row_number() OVER (ORDER BY id) AS number, *
                 FROM (SELECT {key} AS id, {codes} FROM {self._people})""")
             self._connection.execute(f"""
                 CREATE VIEW rows AS SELECT * FROM
-                (SELECT {key} AS id, {hours} AS time, {cells} FROM {self._observations})
+                (SELECT {key} AS id, {when} AS time, {cells} FROM {self._observations})
                 WHERE isfinite(time)""")
 
     def _table(self, name: str, columns: list[str]) -> tuple[str, dict[str, pa.DataType]]:
@@ -150,7 +163,7 @@ class CohortFolder:
                     f"{self.folder} has neither {name}.parquet nor {name}.csv: add one of them."
                 )
             with _readable(text):
-                csv_to_parquet(text, copy)
+                csv_to_parquet(text, copy, self.schema.patient.column)
             path = copy
         with _unquoted(self.folder, f"has no readable {name} table: is the file damaged?"):
             found = column_types(path)
@@ -159,7 +172,7 @@ class CohortFolder:
             if path != copy and not all(map(is_number, types.values())):
                 copy_plain(path, copy, list(types))
                 path = copy
-        return f"read_parquet({_literal(_no_glob(path))}, hive_partitioning = false)", types
+        return f"read_parquet({literal(no_glob(path))}, hive_partitioning = false)", types
 
     def _count_patients(self) -> int:
         with _unquoted(self.folder):
@@ -190,23 +203,17 @@ class CohortFolder:
 def read_cohort(folder: Path | str) -> tuple[Schema, Cohort]:
     """Return a folder's schema and all its patients in memory."""
     with CohortFolder(folder) as source:
-        parts = list(source.batches())
-        joined = [np.concatenate(arrays) for arrays in zip(*map(_arrays, parts), strict=True)]
-        return source.schema, Cohort(*joined)
+        return source.schema, Cohort.joined(source.batches())
 
 
-def _arrays(cohort: Cohort) -> list[Any]:
-    return [getattr(cohort, name) for name in Cohort.__slots__]
-
-
-def _connect(scratch: str) -> duckdb.DuckDBPyConnection:
+def _connect(scratch: str, memory: int) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(
         ":memory:",
         config={
             "autoinstall_known_extensions": "false",  # never ask the network
             "autoload_known_extensions": "false",
-            "memory_limit": MEMORY,
-            "threads": THREADS,
+            "memory_limit": f"{memory}MB",
+            "threads": "2",
             "temp_directory": scratch,
         },
     )
@@ -236,71 +243,9 @@ def _require_numbers(types: dict[str, pa.DataType], columns: list[str]) -> None:
     for column in columns:
         if not (is_number(types[column]) or is_text(types[column])):
             raise CohortError(
-                f"column {column!r} is stored as {types[column]}: store it as numbers or text."
+                f"column {column!r} is stored as {shown(types[column])}: "
+                "store it as numbers or text."
             )
-
-
-def _id_cast(rows: pa.DataType, people: pa.DataType) -> str:
-    """How to compare ids of two column types. A float cannot hold every id, so it is refused."""
-    for kind in (rows, people):
-        if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-            raise CohortError(
-                f"patient ids are stored as {kind}, which cannot hold every id: "
-                "store them as whole numbers or text in both tables."
-            )
-    whole = all(pa.types.is_integer(kind) and kind != pa.uint64() for kind in (rows, people))
-    return "CAST({} AS BIGINT)" if whole else "CAST({} AS VARCHAR)"
-
-
-def _hours(time: Time, kind: pa.DataType) -> str:
-    """SQL for a row's time in hours."""
-    column = _quoted(time.column)
-    if time.unit == "timestamp" and is_stamp(kind):
-        return column  # copied as hours
-    if time.unit == "timestamp" and (is_text(kind) or pa.types.is_null(kind)):
-        return f"epoch_us(TRY_CAST({column} AS TIMESTAMPTZ)) / 3600e6"
-    if time.unit != "timestamp" and (is_number(kind) or is_text(kind)):
-        return f"TRY_CAST({column} AS DOUBLE) * {TIME_UNITS[time.unit]!r}"
-    unit = "timestamp" if is_stamp(kind) else "hours"
-    raise CohortError(
-        f"column {time.column!r} is stored as {kind}, which is not a time in {time.unit}: "
-        f"correct 'time: {{unit: …}}' in schema.yaml, for instance to {unit}."
-    )
-
-
-def _level_code(labels: Labels | None) -> str:
-    """SQL for a label's position in the schema; whatever is not there is the first."""
-    return f"coalesce({_level_position(labels)}, 0)" if labels else "0"
-
-
-def _level_position(labels: Labels) -> str:
-    """Equal as text or else, where the level is a number, as numbers: 1, 1.0 and true are 1."""
-    column = _quoted(labels.column)
-    texts = {i: _literal(level) for i, level in enumerate(labels.levels)}
-    numbers = {i: repr(x) for i, x in enumerate(map(_number, labels.levels)) if isfinite(x)}
-    tests = [f"WHEN CAST({column} AS VARCHAR) = {text} THEN {i}" for i, text in texts.items()]
-    tests += [f"WHEN TRY_CAST({column} AS DOUBLE) = {x} THEN {i}" for i, x in numbers.items()]
-    return f"CASE {' '.join(tests)} END"
-
-
-def _number(level: str) -> float:
-    try:
-        return float(level)
-    except ValueError:
-        return float("nan")
-
-
-def _no_glob(path: Path) -> str:
-    """A path in which DuckDB sees no pattern."""
-    return re.sub(r"[*?\[]", r"[\g<0>]", str(path.absolute()))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: object) -> str:
-    return "'" + str(text).replace("'", "''") + "'"
 
 
 @contextmanager
@@ -308,6 +253,11 @@ def _unquoted(folder: Path, problem: str = "cannot be read: is a file damaged?")
     """Turn a reader's error, whose text may quote a cell, into one that cannot."""
     try:
         yield
+    except duckdb.OutOfMemoryException:
+        raise CohortError(
+            f"{folder} needs more memory or disk space to be sorted than there is: free some, or "
+            "leave out variables."
+        ) from None
     except (duckdb.Error, pa.ArrowException, OSError):
         raise CohortError(f"{folder} {problem}") from None
 

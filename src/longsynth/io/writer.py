@@ -61,12 +61,19 @@ def _observations(chunk: Trajectories, schema: Schema, ids: NDArray[np.int64]) -
     used = slots < chunk.length[:, None]  # (n, T)
     columns: dict[str, Any] = {
         "patient_id": np.broadcast_to(ids[:, None], used.shape)[used],
-        "time": np.cumsum(np.where(used, chunk.gaps, 0.0), axis=1)[used],
+        "time": _rising(np.cumsum(np.where(used, chunk.gaps, 0.0), axis=1))[used],
     }
     for v, variable in enumerate(schema.variables):
         missing = ~chunk.observed[:, :, v][used]
         columns[variable.name] = pa.array(chunk.values[:, :, v][used], mask=missing)
     return pa.table(columns)
+
+
+def _rising(times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Two slots with no gap between them stay two: the reader would merge equal times."""
+    for t in range(1, times.shape[1]):
+        times[:, t] = np.maximum(times[:, t], np.nextafter(times[:, t - 1], np.inf))
+    return times
 
 
 def _patients(chunk: Trajectories, schema: Schema, ids: NDArray[np.int64]) -> pa.Table:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -21,7 +22,7 @@ def show_ledger(
 ) -> None:
     """Print every line with its price and what its noise means at this N."""
     budget = ledger.budget
-    table = Table(title=title, title_justify="left", show_footer=True, pad_edge=False)
+    table = Table(title=escape(title), title_justify="left", show_footer=True, pad_edge=False)
     table.add_column("statistic", "total", overflow="fold")
     table.add_column(
         "numbers", f"{sum(e.statistic.dimension for e in ledger.entries):,}", justify="right"
@@ -36,13 +37,13 @@ def show_ledger(
     for entry in ledger.entries:
         line = natural(entry)
         table.add_row(
-            f"{entry.statistic.name}\n[dim]{entry.statistic.meaning}[/]",
+            f"{escape(entry.statistic.name)}\n[dim]{escape(entry.statistic.meaning)}[/]",
             f"{entry.statistic.dimension:,}",
             f"{line['sensitivity']:.4g}",
             f"{line['sigma']:.4g}",
             f"{line['rho']:.6f}",
             f"{100 * float(entry.share):g} %",
-            method.blur(entry, schema, ledger.patients),
+            escape(method.blur(entry, schema, ledger.patients)),
         )
     console.print(table)
     if budget is None:

@@ -124,7 +124,7 @@ class Trust:
         scaling = Scaling(schema)
         statistics = {statistic.name: statistic for statistic, _ in stage}
         moment = statistics[JOINT if JOINT in statistics else SECOND]
-        cell = encoding.strata(batch)
+        cell = encoding.strata(batch, schema)
         conditions = condition_matrix(schema)[cell]
         one_hot = encoding.one_hot(cell, len(schema.strata))
         z = encoding.values(batch, scaling, grid=moment.grid, squared=moment.right_squared)
