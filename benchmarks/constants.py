@@ -53,6 +53,7 @@ GRID: dict[str, tuple[Value, ...]] = {
     "release": ("separate", "joint"),
     "condition_gram": ("derived", "released"),
     "encoding": ("bounds", "reference"),
+    "covariance": ("banded", "diagonal"),
     "steps": (1, 20, 100),
 }
 YARDSTICKS: list[tuple[str, Value]] = [(YARDSTICK, AS_THEY_ARE), (YARDSTICK, SHUFFLED)]

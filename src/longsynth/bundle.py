@@ -41,6 +41,10 @@ class Bundle:
         released = self.released[name]
         return decode(released.entry.statistic, released.values / self.patients)
 
+    def array(self, name: str, *shape: int) -> Floats:
+        """Return a disclosed array: its numbers travel as the bits of 64-bit floats."""
+        return self.released[name].values.view(np.float64).reshape(shape)
+
 
 def decode(statistic: Statistic, integers: Floats) -> Any:
     """Return an array for a count, cross or gram; a tuple of the three for a joint."""

@@ -27,10 +27,10 @@ class Accountings(StrEnum):
     gaussian = "gaussian"
 
 
-Epsilon = Annotated[
-    float, typer.Option(help="ε: how much one patient can matter; smaller is safer.")
-]
-Delta = Annotated[float, typer.Option(help="δ: chance of failure, at most 1/(10·patients).")]
+EPSILON = typer.Option(help="ε: how much one patient can matter; smaller is safer.")
+DELTA = typer.Option(help="δ: chance of failure, at most 1/(10·patients).")
+Epsilon = Annotated[float, EPSILON]
+Delta = Annotated[float, DELTA]
 Method = Annotated[str, typer.Option(help="The generator.")]
 Accounting = Annotated[Accountings, typer.Option(help="How ρ becomes ε; see docs/privacy.md.")]
 Out = Annotated[Path, typer.Option("--out", help="A folder that does not exist yet.")]
@@ -109,16 +109,25 @@ def plan(
 @app.command()
 def fit(
     cohort: Annotated[Path, typer.Argument(help="A cohort folder with schema.yaml.")],
-    epsilon: Epsilon,
-    delta: Delta,
     out: Out,
+    epsilon: Annotated[float | None, EPSILON] = None,
+    delta: Annotated[float | None, DELTA] = None,
     method: Method = "trust",
     accounting: Accounting = Accountings.zcdp,
 ) -> None:
-    """Release private statistics of a cohort: writes RUN/release and RUN/internal."""
+    """Release private statistics of a cohort: writes RUN/release and RUN/internal.
+
+    A method that is not private takes no budget and writes RUN/internal only.
+    """
     from longsynth.run import run_fit
 
     run_fit(cohort, out, epsilon=epsilon, delta=delta, method=method, accounting=accounting.value)
+    if epsilon is None:
+        typer.echo(
+            f"Wrote {out / 'internal'}: NOT PRIVATE, must not leave.\n"
+            f"Next: longsynth sample {out / 'internal'} --patients 500 --seed 7 --out drawn"
+        )
+        return
     typer.echo(
         f"Wrote {out / 'release'}: may leave with ε = {epsilon:g}, δ = {delta:g}; see its "
         f"STATEMENT.md.\nWrote {out / 'internal'}: raw facts about patients, must not leave.\n"
@@ -140,16 +149,23 @@ def sample(
 ) -> None:
     """Draw synthetic patients from a release. Needs no data and costs no privacy."""
     from longsynth.folders import new_folder
+    from longsynth.govern.disclosed import MARK, holds_disclosed, read_disclosed
     from longsynth.govern.release import load_release
     from longsynth.govern.synthetic_folder import Recipe, write_synthetic
     from longsynth.methods.registry import model_of
     from longsynth.report.terminal import counted_by, progress_bar
 
-    bundle = load_release(release)
+    raw = holds_disclosed(release)
+    bundle = read_disclosed(release) if raw else load_release(release)
     model = model_of(bundle)
     recipe = Recipe(bundle.fingerprint, patients, seed, _conditions(where or []))
     with new_folder(out) as scratch, progress_bar() as progress:
         write_synthetic(scratch, model, recipe, counted_by(progress, "sample", patients))
+        if raw:
+            (scratch / "NOT_FOR_RELEASE.md").write_text(MARK, encoding="utf-8")
+    if raw:
+        typer.echo(f"Wrote {patients:,} NOT PRIVATE records to {out}: they must not leave.")
+        return
     typer.echo(
         f"Wrote {patients:,} synthetic patients to {out}. Column 'weight' of patients.parquet "
         f"restores the population.\nNext: longsynth verify {release} {out}"
@@ -161,7 +177,7 @@ def ledger(release: Release, json: Json = False) -> None:
     """Show the account of a release: every number that left, and what it cost."""
     from longsynth.govern.ledger_file import ledger_json
     from longsynth.govern.release import load_release
-    from longsynth.methods.registry import method_named
+    from longsynth.methods.registry import private_method
 
     bundle = load_release(release)
     if json:
@@ -170,7 +186,25 @@ def ledger(release: Release, json: Json = False) -> None:
     from longsynth.report.terminal import show_ledger, stdout
 
     title = f"Ledger of {release}: '{bundle.method}', {bundle.patients:,} patients"
-    show_ledger(stdout(), title, method_named(bundle.method), bundle.schema, bundle.ledger)
+    show_ledger(stdout(), title, private_method(bundle.method), bundle.schema, bundle.ledger)
+
+
+@app.command()
+def methods() -> None:
+    """List the generators and what each guarantees."""
+    from rich.table import Table
+
+    from longsynth.methods.method import PrivateMethod
+    from longsynth.methods.registry import all_methods
+    from longsynth.report.terminal import stdout
+
+    table = Table(pad_edge=False)
+    for column in ("method", "guarantee", "what it does"):
+        table.add_column(column)
+    for name, method in all_methods().items():
+        private = isinstance(method, PrivateMethod)
+        table.add_row(name, "(ε, δ) per patient" if private else "NOT PRIVATE", method.summary)
+    stdout().print(table)
 
 
 @app.command()

@@ -32,6 +32,11 @@ class Constants(BaseModel):
         description="b: covariance is kept between slots at most this far apart (eq:banding); "
         "the paper's value.",
     )
+    covariance: Literal["banded", "diagonal"] = Field(
+        default="banded",
+        description="banded: eq:banding; diagonal: no dependence beyond the conditional mean, for "
+        "ablation.",
+    )
     ridge: float = Field(
         default=0.01,
         gt=0,

@@ -1,14 +1,23 @@
-"""Algorithm 1 (alg:fit): from patients to a private bundle and its ledger."""
+"""Algorithm 1 (alg:fit): from patients to a private bundle and its ledger.
+
+Below it, the way of the baselines that keep no promise.
+"""
 
 from functools import partial
 
+import numpy as np
+
 from longsynth.bundle import Bundle
 from longsynth.engines.local import sum_over
+from longsynth.errors import Refused
+from longsynth.methods.method import OpenMethod
+from longsynth.methods.registry import method_named
 from longsynth.plan import Plan
 from longsynth.privacy.curator import Curator
-from longsynth.privacy.ledger import Released
+from longsynth.privacy.ledger import Ledger, Released
 from longsynth.privacy.noise import NoiseSource
-from longsynth.records import Patients
+from longsynth.records import Cohort, Patients
+from longsynth.schema import Schema
 
 
 def fit(patients: Patients, plan: Plan, *, noise: NoiseSource | None = None) -> Bundle:
@@ -16,13 +25,30 @@ def fit(patients: Patients, plan: Plan, *, noise: NoiseSource | None = None) -> 
 
     `noise` is for tests: any source but OpenDP's marks the bundle TEST-ONLY.
     """
+    method = plan.method
     curator = Curator(plan.ledger, noise)  # lines 3 and 9: ρ_j allotted, over-spending refused
     released: dict[str, Released] = {}
     for stage in plan.stages:
         features = partial(  # lines 1 and 2: public encoding, clipped contributions
-            plan.method.contributions, schema=plan.schema, stage=stage, released=dict(released)
+            method.contributions, schema=plan.schema, stage=stage, released=dict(released)
         )
         for sums in sum_over(patients, [statistic for statistic, _ in stage], features):
             released[sums.statistic.name] = curator.release(sums)  # lines 4 and 5
     # Lines 6 to 8 are post-processing: `Method.model` does them for anyone who has the bundle.
-    return Bundle(plan.method.name, plan.schema, curator.ledger, released)  # line 10
+    return Bundle(method.name, plan.schema, curator.ledger, released)  # line 10
+
+
+def fit_without_privacy(patients: Patients, schema: Schema, method: str) -> Bundle:
+    """Return what a non-private method learns. Its ledger says NOT PRIVATE, and nothing that came
+    this way can be written to a release."""
+    chosen = method_named(method)
+    if not isinstance(chosen, OpenMethod):
+        raise Refused(f"method '{method}' is private: give it a budget with epsilon and delta.")
+    settled = schema.settled(patients.patients)
+    learnt = chosen.learn(Cohort.joined(patients.batches()), settled)
+    curator = Curator(Ledger(None, patients.patients))
+    released = {
+        name: curator.disclose(name, "raw facts", np.float64(array).ravel().view(np.int64))
+        for name, array in learnt.items()
+    }
+    return Bundle(chosen.name, settled, curator.ledger, released)

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from longsynth.methods.method import Method, Stage
-from longsynth.methods.registry import method_named
+from longsynth.methods.method import PrivateMethod, Stage
+from longsynth.methods.registry import private_method
 from longsynth.privacy.budget import Accounting, Budget
 from longsynth.privacy.curator import planned_ledger
 from longsynth.privacy.ledger import Ledger
@@ -15,7 +15,7 @@ class Plan:
     """What a fit will release, in passes, and what each release will cost."""
 
     schema: Schema
-    method: Method
+    method: PrivateMethod
     stages: tuple[Stage, ...]
     ledger: Ledger  # every line priced, none of them drawn yet
 
@@ -30,8 +30,8 @@ def plan(
     accounting: Accounting = "zcdp",
 ) -> Plan:
     """Return the plan for N patients, or refuse it whole."""
-    chosen, settled = method_named(method), schema.settled(patients)
-    budget = Budget(epsilon, delta, accounting)
+    chosen, settled = private_method(method), schema.settled(patients)
+    budget = Budget(float(epsilon), float(delta), accounting)
     stages = chosen.stages(settled)
     lines = [line for stage in stages for line in stage]
     return Plan(settled, chosen, stages, planned_ledger(lines, budget, patients))

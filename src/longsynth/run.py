@@ -5,10 +5,14 @@ import resource
 from pathlib import Path
 
 from longsynth.bundle import Bundle
-from longsynth.fit import fit
+from longsynth.errors import Refused
+from longsynth.fit import fit, fit_without_privacy
 from longsynth.folders import new_folder
+from longsynth.govern.disclosed import write_disclosed
 from longsynth.govern.release import release_files
 from longsynth.io.tables import CohortFolder
+from longsynth.methods.method import PrivateMethod
+from longsynth.methods.registry import method_named
 from longsynth.plan import plan
 from longsynth.privacy.budget import Accounting
 from longsynth.privacy.noise import NoiseSource
@@ -21,25 +25,35 @@ def run_fit(
     cohort: Path,
     out: Path,
     *,
-    epsilon: float,
-    delta: float,
+    epsilon: float | None = None,
+    delta: float | None = None,
     method: str = "trust",
     accounting: Accounting = "zcdp",
     noise: NoiseSource | None = None,
 ) -> Bundle:
-    """Fit a cohort folder and write RUN whole, or not at all. `noise` is for tests."""
+    """Fit a cohort folder and write RUN whole, or not at all. `noise` is for tests.
+
+    A private method needs a budget. Any other must not be given one, and writes RUN/internal only.
+    """
+    private = isinstance(method_named(method), PrivateMethod)
+    if private and (epsilon is None or delta is None):
+        raise Refused(f"method '{method}' needs a budget: give --epsilon and --delta.")
+    if not private and not (epsilon is None and delta is None):
+        raise Refused(f"method '{method}' is NOT PRIVATE: leave out --epsilon and --delta.")
     with CohortFolder(cohort) as source, new_folder(out) as scratch, progress_bar() as progress:
-        planned = plan(
-            source.schema,
-            source.patients,
-            epsilon=epsilon,
-            delta=delta,
-            method=method,
-            accounting=accounting,
-        )
-        watched = Watched(source, planned.schema, counted_by(progress, "fit", source.patients))
-        bundle = fit(watched, planned, noise=noise)
-        _write(scratch / "release", release_files(bundle))
+        settled = source.schema.settled(source.patients)
+        watched = Watched(source, settled, counted_by(progress, "fit", source.patients))
+        (scratch / "internal").mkdir(mode=0o700)
+        if epsilon is None or delta is None:
+            bundle = fit_without_privacy(watched, source.schema, method)
+            write_disclosed(bundle, scratch / "internal")
+        else:
+            promise = {"epsilon": epsilon, "delta": delta}
+            planned = plan(
+                source.schema, source.patients, **promise, method=method, accounting=accounting
+            )
+            bundle = fit(watched, planned, noise=noise)
+            _write(scratch / "release", release_files(bundle))
         used = resource.getrusage(resource.RUSAGE_SELF)
         notes = {
             "reading.json": source.repairs(),
@@ -47,7 +61,6 @@ def run_fit(
             "run.json": {"cpu_seconds": used.ru_utime + used.ru_stime, **surroundings()},
         }
         written = {name: json.dumps(note, indent=2).encode() for name, note in notes.items()}
-        (scratch / "internal").mkdir(mode=0o700)
         _write(scratch / "internal", {"NOT_FOR_RELEASE.md": NOTICE.encode(), **written})
     return bundle
 

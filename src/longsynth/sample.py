@@ -38,9 +38,10 @@ def sample_chunks(
 def _chunk(model: Model, strata: Strata, patients: int, rng: Generator) -> Synthetic:
     """alg:sample, with every line over all patients of a chunk at once."""
     stratum = rng.choice(len(strata.draw), size=patients, p=strata.draw)  # s_i ~ q, eq:fair
-    values = model.values.draw(stratum, rng)  # eq:transport; support and rounding
-    observed = model.masks.draw(stratum, rng)  # eq:auxiliary; at least two a variable
-    gaps = model.gaps.draw(stratum, rng)  # eq:auxiliary
+    course = model.course(stratum, rng)  # c_i, or more that values, masks and gaps share
+    values = model.values.draw(course, rng)  # eq:transport; support and rounding
+    observed = model.masks.draw(course, rng)  # eq:auxiliary; at least two a variable
+    gaps = model.gaps.draw(course, rng)  # eq:auxiliary
     site, group, event = model.schema.strata[stratum].T
     return Synthetic(
         values=values,

@@ -207,7 +207,7 @@ def refusals(work: Path, tmp: Path) -> dict[str, tuple[list[object], str]]:
         "epsilon zero": ([*fit, "--epsilon", 0, "--delta", "1e-5"], "usual range"),
         "delta one": ([*fit, "--epsilon", 1, "--delta", 1], "ten times the number"),
         "delta nan": ([*fit, "--epsilon", 1, "--delta", "nan"], "ten times the number"),
-        "unknown method": ([*fit, *PROMISE, "--method", "magic"], "choose trust"),
+        "unknown method": ([*fit, *PROMISE, "--method", "magic"], "choose bootstrap"),
         "unknown accounting": ([*fit, *PROMISE, "--accounting", "rdp"], "accounting"),
         "missing option": (fit, "epsilon"),
         "unknown command": (["fitt"], "fit"),
@@ -252,6 +252,31 @@ def test_an_interrupted_command_leaves_nothing_behind(tmp_path: Path, number: in
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_method_without_a_guarantee_stays_internal(work: Path, tmp_path: Path) -> None:
+    run, out = tmp_path / "run", tmp_path / "drawn"
+    done = longsynth("fit", work / "kept", "--method", "bootstrap", "--out", run)
+    assert done.returncode == 0, done.stderr
+    assert "NOT PRIVATE" in done.stdout
+    assert [p.name for p in run.iterdir()] == ["internal"]
+    done = longsynth("sample", run / "internal", "--patients", 20, "--seed", 1, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "must not leave" in done.stdout
+    assert "may not leave" in (out / "NOT_FOR_RELEASE.md").read_text()
+    assert longsynth("verify", run / "internal").returncode == 1
+    assert longsynth("verify", work / "run/release", out).returncode == 1
+    refused = longsynth("fit", work / "kept", "--method", "bootstrap", *PROMISE, "--out", out)
+    assert refused.returncode == 2
+    assert "leave out --epsilon" in refused.stderr
+
+
+def test_methods_are_listed_with_their_guarantee() -> None:
+    lines = longsynth("methods").stdout.splitlines()
+    for name in ("bootstrap", "independent", "temporal-pca", "scorediff"):
+        assert any(name in line and "NOT PRIVATE" in line for line in lines)
+    for name in ("dp-markov", "dp-score", "trust"):
+        assert any(name in line and "(ε, δ) per patient" in line for line in lines)
+
+
 def test_help_starts_light_and_names_every_command() -> None:
     done = longsynth("--help")
     assert done.returncode == 0
@@ -274,7 +299,9 @@ def test_no_option_or_variable_can_choose_or_seed_the_noise() -> None:
     assert "seed" not in text.lower()
     assert "noise" not in text.lower()
     source = Path(__file__).parents[2] / "src" / "longsynth"
-    assert not [p for p in source.rglob("*.py") if "environ" in p.read_text()]
+    reads = ("environ.get", "environ[", "getenv")
+    fits = [p for p in source.rglob("*.py") if "benchmark" not in p.parts]
+    assert not [p for p in fits if any(word in p.read_text() for word in reads)]
 
 
 def test_the_demo_runs_end_to_end(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_a_real_cohort_becomes_a_verified_release(
     folder = cohort(tmp_path, name, schema)
     run_fit(folder, tmp_path / "run", epsilon=4, delta=1e-6)
     release = tmp_path / "run/release"
-    assert all(finding.good for finding in verify(release))
+    assert [f.sentence for f in verify(release) if not f.good] == []
     bundle = load_release(release)
     assert bundle.patients == patients
     drawn = sample(model_of(bundle), 1000, seed=1)

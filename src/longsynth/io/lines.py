@@ -16,7 +16,6 @@ from longsynth.errors import CohortError
 
 LINES = 100_000  # a chunk
 LONGEST = 256  # characters of a cell; no number, time or label needs more
-csv.field_size_limit(2**31 - 1)  # a long cell is dropped below, not its line
 
 
 def csv_to_parquet(source: Path, target: Path, patient: str) -> None:
@@ -56,8 +55,11 @@ def _row(line: str, width: int) -> list[str | None]:
 
 
 def _cells(line: str) -> list[str]:
-    """Split at commas outside quotes. Empty if a cell is longer than `csv` allows."""
+    """Split at commas outside quotes, however long a cell is."""
+    usual = csv.field_size_limit(2**31 - 1)
     try:
         return next(csv.reader((line.rstrip("\r\n"),)), [])
     except csv.Error:
         return []
+    finally:
+        csv.field_size_limit(usual)

@@ -42,7 +42,7 @@ def column_types(path: Path) -> list[tuple[str, pa.DataType]]:
 
 def copy_plain(source: Path, target: Path, columns: Sequence[str]) -> None:
     """Copy the columns, row for row."""
-    with pq.ParquetFile(source, coerce_int96_timestamp_unit="us") as file:
+    with _binary_file(source) as file:
         none = pa.RecordBatch.from_pylist([], schema=file.schema_arrow)  # names, even of no rows
         batches = chain([none], file.iter_batches(ROWS, columns=list(columns)))
         tables = (pa.table([_plain(b.column(c)) for c in columns], columns) for b in batches)
@@ -50,6 +50,13 @@ def copy_plain(source: Path, target: Path, columns: Sequence[str]) -> None:
         with pq.ParquetWriter(target, first.schema) as writer:
             for table in tables:
                 writer.write_table(table)
+
+
+def _binary_file(source: Path) -> pq.ParquetFile:
+    """Text as bytes: Arrow would check it, and one wrong byte would end the reading."""
+    return pq.ParquetFile(
+        source, coerce_int96_timestamp_unit="us", binary_type=pa.large_binary(), read_dictionary=[]
+    )
 
 
 def _undictionaried(kind: pa.DataType) -> pa.DataType:

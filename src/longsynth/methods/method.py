@@ -1,8 +1,8 @@
-"""Method: the three things a generator must say."""
+"""Method: what a generator must say. One protocol for those that keep a promise, one for others."""
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from longsynth.bundle import Bundle
 from longsynth.model.model import Model
@@ -17,8 +17,16 @@ Stage = tuple[tuple[Statistic, Fraction], ...]  # what one pass releases, each w
 
 class Method(Protocol):
     name: ClassVar[str]
-    summary: ClassVar[str]
-    private: ClassVar[bool]
+    summary: ClassVar[str]  # one line for `longsynth methods`
+
+    def model(self, bundle: Bundle) -> Model:
+        """Return the sampler. Post-processing: the bundle is all it sees."""
+        ...
+
+
+@runtime_checkable
+class PrivateMethod(Method, Protocol):
+    """Everything it learns is a sum with a theorem, released by the curator."""
 
     def stages(self, schema: Schema) -> tuple[Stage, ...]:
         """Return what will be released, pass by pass, from a settled schema alone."""
@@ -37,6 +45,11 @@ class Method(Protocol):
         """
         ...
 
-    def model(self, bundle: Bundle) -> Model:
-        """Return the sampler. Post-processing: the bundle is all it sees."""
+
+@runtime_checkable
+class OpenMethod(Method, Protocol):
+    """Learns from raw records and promises nothing: for patients whom nobody has to protect."""
+
+    def learn(self, cohort: Cohort, schema: Schema) -> Mapping[str, Any]:
+        """Return arrays by name; they are disclosed, and the ledger says NOT PRIVATE."""
         ...

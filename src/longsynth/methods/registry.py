@@ -1,22 +1,50 @@
-"""METHODS: every generator by name."""
+"""METHODS: every generator by name. Third parties add theirs as entry points."""
+
+from importlib.metadata import entry_points
 
 from threadpoolctl import threadpool_limits
 
 from longsynth.bundle import Bundle
 from longsynth.errors import Refused
-from longsynth.methods.method import Method
+from longsynth.methods.method import Method, PrivateMethod
+from longsynth.methods.nonprivate.bootstrap import Bootstrap
+from longsynth.methods.nonprivate.gaussian import ScoreDiff, TemporalPCA
+from longsynth.methods.nonprivate.independent import Independent
+from longsynth.methods.private.dp_markov import DPMarkov
+from longsynth.methods.private.dp_score import DPScore
 from longsynth.methods.private.trust import Trust
 from longsynth.model.model import Model
 
 METHODS: dict[str, Method] = {
+    "bootstrap": Bootstrap(),
+    "independent": Independent(),
+    "temporal-pca": TemporalPCA(),
+    "scorediff": ScoreDiff(),
+    "dp-markov": DPMarkov(),
+    "dp-score": DPScore(),
     "trust": Trust(),
 }
+ENTRY_POINTS = "longsynth.methods"  # name = "package.module:MethodClass"
+
+
+def all_methods() -> dict[str, Method]:
+    """Ours and those of installed packages; ours cannot be replaced."""
+    theirs = {point.name: point.load()() for point in entry_points(group=ENTRY_POINTS)}
+    return theirs | METHODS
 
 
 def method_named(name: str) -> Method:
-    if name not in METHODS:
-        raise Refused(f"method {name!r} is unknown: choose {', '.join(METHODS)}.")
-    return METHODS[name]
+    found = METHODS.get(name) or all_methods().get(name)
+    if found is None:
+        raise Refused(f"method {name!r} is unknown: choose {', '.join(all_methods())}.")
+    return found
+
+
+def private_method(name: str) -> PrivateMethod:
+    found = method_named(name)
+    if not isinstance(found, PrivateMethod):
+        raise Refused(f"method '{name}' is NOT PRIVATE: there is nothing to plan or to promise.")
+    return found
 
 
 def model_of(bundle: Bundle) -> Model:

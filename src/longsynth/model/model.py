@@ -12,9 +12,19 @@ from longsynth.schema import Schema
 
 
 class Drawn(Protocol):
-    """A part that draws one array for a batch of strata: (n, T, V) or (n, T)."""
+    """A part that draws one array for a batch of courses: (n, T, V) or (n, T)."""
 
-    def draw(self, stratum: NDArray[np.int64], rng: Generator) -> NDArray[Any]: ...
+    def draw(self, course: NDArray[np.int64], rng: Generator) -> NDArray[Any]: ...
+
+
+class Course(Protocol):
+    """What the parts of one patient share, given the stratum: by default the stratum itself."""
+
+    def __call__(self, stratum: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]: ...
+
+
+def by_stratum(stratum: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
+    return stratum
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +35,4 @@ class Model:
     masks: Drawn  # True where observed
     gaps: Drawn  # hours
     fingerprint: str  # of the bundle it was built from
+    course: Course = by_stratum

@@ -11,14 +11,14 @@ from rich.table import Table
 
 from longsynth.govern.ledger_file import natural
 from longsynth.govern.statement import Attacker, delta_warning, odds_in_words
-from longsynth.methods.method import Method
+from longsynth.methods.method import PrivateMethod
 from longsynth.privacy.budget import ACCOUNTINGS, epsilon_of
 from longsynth.privacy.ledger import Ledger
 from longsynth.schema import Schema
 
 
 def show_ledger(
-    console: Console, title: str, method: Method, schema: Schema, ledger: Ledger
+    console: Console, title: str, method: PrivateMethod, schema: Schema, ledger: Ledger
 ) -> None:
     """Print every line with its price and what its noise means at this N."""
     budget = ledger.budget

@@ -1,0 +1,1 @@
+"""Real against synthetic: utility, fidelity, subgroups, attacks. All of it stays internal."""

@@ -1,0 +1,1 @@
+"""The paper's study: experiments as data, one runner, tidy results."""

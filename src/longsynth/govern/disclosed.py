@@ -1,0 +1,56 @@
+"""What a non-private method learnt, on disk. It stands in internal/ and can never be released."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from longsynth.bundle import Bundle
+from longsynth.errors import Refused, ReleaseError
+from longsynth.privacy.curator import Curator
+from longsynth.privacy.ledger import Ledger
+from longsynth.schema_file import dump, load_schema
+
+FACTS, NUMBERS, SCHEMA = "not_private.json", "disclosed.parquet", "disclosed_schema.yaml"
+MARK = """# Not private
+
+These records were drawn from a model that learnt raw facts about patients without any protection.
+They can repeat a patient's record. They may not leave the place where the patients' data are kept.
+"""
+
+
+def write_disclosed(bundle: Bundle, folder: Path) -> None:
+    numbers = {name: found.values for name, found in bundle.released.items()}
+    names = [name for name, values in numbers.items() for _ in values]
+    table = pa.table({"name": names, "value": np.concatenate(list(numbers.values()))})
+    pq.write_table(table, folder / NUMBERS)
+    facts = {"guarantee": "NOT PRIVATE", "method": bundle.method, "patients": bundle.patients}
+    (folder / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    (folder / SCHEMA).write_text(dump(bundle.schema), encoding="utf-8")
+
+
+def holds_disclosed(folder: Path) -> bool:
+    return (folder / FACTS).is_file()
+
+
+def read_disclosed(folder: Path) -> Bundle:
+    """Return the bundle; its ledger says NOT PRIVATE again."""
+    try:
+        facts = json.loads((folder / FACTS).read_bytes())
+        method, patients = str(facts["method"]), int(facts["patients"])
+        table = pq.read_table(folder / NUMBERS)
+        names = table.column("name").to_numpy(zero_copy_only=False)
+        values = table.column("value").to_numpy().astype(np.int64)
+    except Refused:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
+        raise ReleaseError(f"{folder} is not what `longsynth fit` wrote: fit again.") from None
+    curator = Curator(Ledger(None, patients))
+    released = {
+        name: curator.disclose(name, "raw facts", values[names == name])
+        for name in dict.fromkeys(names.tolist())
+    }
+    schema = load_schema(folder / SCHEMA).settled(patients)
+    return Bundle(method, schema, curator.ledger, released)

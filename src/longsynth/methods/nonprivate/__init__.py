@@ -1,0 +1,1 @@
+"""Baselines that promise nothing: for patients that nobody has to protect."""

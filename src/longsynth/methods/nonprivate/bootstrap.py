@@ -1,0 +1,67 @@
+"""bootstrap: resamples complete records. The most useful data, and no protection at all."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from longsynth import encoding
+from longsynth.bundle import Bundle
+from longsynth.model.model import Model
+from longsynth.model.strata import population_masses, synthesis_strata
+from longsynth.records import Cohort
+from longsynth.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Looks up one array of the records that were drawn."""
+
+    rows: NDArray[Any]  # (N, …)
+
+    def draw(self, course: NDArray[np.int64], rng: Generator) -> NDArray[Any]:
+        return self.rows[course]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOfStratum:
+    """Draws a record of each patient's stratum."""
+
+    by_stratum: list[NDArray[np.int64]]
+
+    def __call__(self, stratum: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
+        sizes = np.array([len(rows) for rows in self.by_stratum])
+        chosen = (rng.random(len(stratum)) * sizes[stratum]).astype(np.int64)
+        return np.array([self.by_stratum[s][k] for s, k in zip(stratum, chosen, strict=True)])
+
+
+class Bootstrap:
+    name: ClassVar[str] = "bootstrap"
+    summary: ClassVar[str] = "resamples complete records"
+
+    def learn(self, cohort: Cohort, schema: Schema) -> Mapping[str, Any]:
+        observed = encoding.seen(cohort)
+        return {
+            "values": np.where(observed, cohort.values, 0.0),
+            "observed": observed,
+            "gaps": np.nan_to_num(cohort.gaps),
+            "stratum": encoding.strata(cohort, schema),
+        }
+
+    def model(self, bundle: Bundle) -> Model:
+        schema, n = bundle.schema, bundle.patients
+        stratum = bundle.array("stratum", n).astype(np.int64)
+        cells = len(schema.strata)
+        mass = population_masses(np.bincount(stratum, minlength=cells).astype(np.float64))
+        return Model(
+            schema=schema,
+            strata=synthesis_strata(mass, schema.protected_strata, 0.0),
+            values=Records(bundle.array("values", n, schema.slots, -1)),
+            masks=Records(bundle.array("observed", n, schema.slots, -1) > 0),
+            gaps=Records(bundle.array("gaps", n, schema.slots)),
+            fingerprint=bundle.fingerprint,
+            course=RecordOfStratum([np.flatnonzero(stratum == s) for s in range(cells)]),
+        )

@@ -1,0 +1,89 @@
+"""independent: marginal distributions by event, every cell drawn on its own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from longsynth import encoding
+from longsynth.bundle import Bundle
+from longsynth.model.auxiliary import masks_of
+from longsynth.model.model import Model
+from longsynth.model.strata import population_masses, synthesis_strata
+from longsynth.records import Cohort
+from longsynth.schema import Schema
+
+Floats = NDArray[np.float64]
+
+LEVELS = np.linspace(0.0, 1.0, 65)  # of the quantiles that describe a marginal
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """Draws every cell from its own quantile table."""
+
+    table: Floats  # (2, Q, …): by event
+    events: NDArray[np.int64]  # (S,)
+    whole: NDArray[np.bool_]  # last axis: which take whole numbers
+
+    def draw(self, course: NDArray[np.int64], rng: Generator) -> Floats:
+        event = self.events[course]
+        shape = self.table.shape[2:]
+        place = rng.random((len(course), *shape)) * (len(LEVELS) - 1)
+        low = place.astype(np.int64)
+        cells = np.indices((len(course), *shape), sparse=True)[1:]
+        events = event.reshape(-1, *(1,) * len(shape))
+        left, right = self.table[(events, low, *cells)], self.table[(events, low + 1, *cells)]
+        drawn = left + (place - low) * (right - left)
+        return np.asarray(np.where(self.whole, np.rint(drawn), drawn))
+
+
+class Independent:
+    name: ClassVar[str] = "independent"
+    summary: ClassVar[str] = "marginals by event, every cell on its own"
+
+    def learn(self, cohort: Cohort, schema: Schema) -> Mapping[str, Any]:
+        observed = encoding.seen(cohort)
+        values = np.where(observed, cohort.values, np.nan)
+        slots = np.arange(schema.slots) < cohort.length[:, None]
+        gaps = np.where(slots, np.nan_to_num(cohort.gaps), np.nan)
+        middle = np.array([np.mean(v.bounds) for v in schema.variables])
+        return {
+            "histogram": np.bincount(encoding.strata(cohort, schema), minlength=len(schema.strata)),
+            "values": _by_event(values, cohort.event, middle),
+            "gaps": _by_event(gaps, cohort.event, np.zeros(1)),
+            "missing": np.stack([_share(~observed, cohort.event == y) for y in (0, 1)]),
+        }
+
+    def model(self, bundle: Bundle) -> Model:
+        schema, events = bundle.schema, bundle.schema.strata[:, 2]
+        size = (2, len(LEVELS), schema.slots)
+        missing = bundle.array("missing", 2, schema.width)[events]
+        whole = np.array([v.kind != "continuous" for v in schema.variables])
+        mass = population_masses(bundle.array("histogram", -1))
+        return Model(
+            schema=schema,
+            strata=synthesis_strata(mass, schema.protected_strata, 0.0),
+            values=Quantiles(bundle.array("values", *size, -1), events, whole),
+            masks=masks_of(missing, schema),
+            gaps=Quantiles(bundle.array("gaps", *size), events, np.array(False)),
+            fingerprint=bundle.fingerprint,
+        )
+
+
+def _share(cells: NDArray[np.bool_], chosen: NDArray[np.bool_]) -> Floats:
+    return np.asarray((cells[chosen] if chosen.any() else cells).mean(axis=0))
+
+
+def _by_event(values: Floats, event: NDArray[np.int64], empty: Floats) -> Floats:
+    """Quantiles over patients (2, Q, …); a cell nobody has takes everyone's, or the midpoint."""
+    tables = []
+    for chosen in (event == 0, event == 1):
+        picked = values[chosen] if chosen.any() else values
+        known = np.isfinite(picked).any(axis=0)
+        filled = np.where(known, picked, np.broadcast_to(empty, values.shape[1:]))
+        tables.append(np.nanquantile(filled, LEVELS, axis=0))
+    return np.stack(tables)

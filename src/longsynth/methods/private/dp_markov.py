@@ -1,0 +1,155 @@
+"""dp-markov: private first-order transition tables over public bins, by event."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longsynth import encoding
+from longsynth.bundle import Bundle
+from longsynth.methods.method import Stage
+from longsynth.methods.private import lines
+from longsynth.methods.private.lines import GAP_SQUARES, GAPS, MASKS, STRATA
+from longsynth.model.auxiliary import masks_of, same_for_all
+from longsynth.model.gaps import Gaps, gap_variance
+from longsynth.model.markov import Bins, Chains, bins_of, distributions
+from longsynth.model.model import Model
+from longsynth.model.strata import population_masses, synthesis_strata
+from longsynth.privacy.ledger import Entry, Released
+from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import Contribution
+from longsynth.records import Cohort, Ints
+from longsynth.scaling import Scaling
+from longsynth.schema import Schema
+
+FIRST, STEPS = "first bins", "transitions"
+SHARES = {STRATA: 5, FIRST: 20, STEPS: 50, MASKS: 15, GAPS: 7, GAP_SQUARES: 3}  # of 100
+
+
+class DPMarkov:
+    name: ClassVar[str] = "dp-markov"
+    summary: ClassVar[str] = "private transition tables between public bins, by event"
+
+    def stages(self, schema: Schema) -> tuple[Stage, ...]:
+        """A patient fills one block a variable: first bins with 1, transitions with T - 1."""
+        blocks, widest = len(schema.variables), _widest(schema)
+        found = [
+            lines.strata(schema),
+            Statistic(
+                FIRST,
+                "first bin by variable and event",
+                "count",
+                blocks * 2 * widest,
+                blocks=blocks,
+            ),
+            Statistic(
+                STEPS,
+                "transitions between bins by variable and event",
+                "count",
+                blocks * 2 * widest**2,
+                blocks=blocks,
+                grid=max(schema.slots - 1, 1),
+            ),
+            lines.masks(schema, conditioned=False),
+            lines.gaps(schema, conditioned=False),
+            lines.gap_squares(schema),
+        ]
+        return (tuple((s, Fraction(SHARES[s.name], 100)) for s in found),)
+
+    def contributions(
+        self, batch: Cohort, schema: Schema, stage: Stage, released: Mapping[str, Released]
+    ) -> Mapping[str, Contribution]:
+        scaling, grid = Scaling(schema), lines.grid(schema)
+        cell = encoding.strata(batch, schema)
+        gaps = encoding.log_gaps(batch, scaling)
+        ones = np.ones((batch.patients, 1), np.int64)
+        first, steps = _counted(batch, schema, scaling, schema.strata[cell, 2])
+        return {
+            STRATA: Contribution(encoding.one_hot(cell, len(schema.strata))),
+            FIRST: Contribution(first),
+            STEPS: Contribution(steps),
+            MASKS: Contribution(encoding.missing(batch), ones),
+            GAPS: Contribution(encoding.on_grid(gaps, grid), ones),
+            GAP_SQUARES: Contribution(encoding.on_grid(gaps**2 - 0.5, grid), ones),
+        }
+
+    def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
+        sd = entry.sigma / entry.statistic.lift
+        match entry.statistic.name:
+            case "first bins":
+                return f"±{sd:.1f} patients in each bin"
+            case "transitions":
+                return f"±{sd:.1f} transitions, of {patients * max(schema.slots - 1, 1):,} at most"
+        return lines.blur(entry, schema, patients)
+
+    def model(self, bundle: Bundle) -> Model:
+        schema, scaling = bundle.schema, Scaling(bundle.schema)
+        mass = population_masses(bundle.mean(STRATA))
+        bins, widest, shape = bins_of(schema), _widest(schema), (len(schema.variables), 2)
+        first = _numbers(bundle, FIRST).reshape(*shape, widest)
+        steps = _numbers(bundle, STEPS).reshape(*shape, widest, widest)
+        noise = {n: bundle.released[n].entry for n in (FIRST, STEPS)}
+        level = {n: e.sigma / e.statistic.lift for n, e in noise.items()}
+        gaps = same_for_all(bundle.mean(GAPS)[0], schema)
+        return Model(
+            schema=schema,
+            strata=synthesis_strata(mass, schema.protected_strata, 0.0),
+            values=Chains(
+                bins=bins,
+                start=[
+                    distributions(first[v, :, : b.number], level[FIRST]) for v, b in enumerate(bins)
+                ],
+                step=[
+                    distributions(steps[v, :, : b.number, : b.number], level[STEPS])
+                    for v, b in enumerate(bins)
+                ],
+                events=schema.strata[:, 2],
+                slots=schema.slots,
+                scaling=scaling,
+            ),
+            masks=masks_of(same_for_all(0.5 + bundle.mean(MASKS)[0], schema), schema),
+            gaps=Gaps(gaps, gap_variance(0.5 + bundle.mean(GAP_SQUARES)[0], gaps, mass), scaling),
+            fingerprint=bundle.fingerprint,
+        )
+
+
+def _widest(schema: Schema) -> int:
+    return max(b.number for b in bins_of(schema))
+
+
+def _numbers(bundle: Bundle, name: str) -> NDArray[np.float64]:
+    found = bundle.released[name]
+    return found.values / found.entry.statistic.lift
+
+
+def _counted(batch: Cohort, schema: Schema, scaling: Scaling, event: Ints) -> tuple[Ints, Ints]:
+    """First bins and transitions of each patient over observed slots, one block a variable."""
+    observed = encoding.seen(batch)
+    encoded = scaling.encode(np.where(observed, batch.values, 0.0))
+    n, widest = batch.patients, _widest(schema)
+    first = np.zeros((n, len(schema.variables), 2, widest), np.int64)
+    steps = np.zeros((n, len(schema.variables), 2, widest, widest), np.int64)
+    for v, bins in enumerate(bins_of(schema)):
+        _follow(bins, encoded[:, :, v], observed[:, :, v], event, first[:, v], steps[:, v])
+    return first.reshape(n, -1), steps.reshape(n, -1)
+
+
+def _follow(
+    bins: Bins,
+    encoded: NDArray[np.float64],
+    observed: NDArray[np.bool_],
+    event: Ints,
+    first: Ints,
+    steps: Ints,
+) -> None:
+    """Walk the slots; `last` is the last bin seen, or -1."""
+    last = np.full(len(event), -1)
+    for slot in range(encoded.shape[1]):
+        bin_ = bins.of(encoded[:, slot])
+        seen = observed[:, slot]
+        fresh, known = np.flatnonzero(seen & (last < 0)), np.flatnonzero(seen & (last >= 0))
+        first[fresh, event[fresh], bin_[fresh]] = 1
+        steps[known, event[known], last[known], bin_[known]] += 1
+        last = np.where(seen, bin_, last)

@@ -1,0 +1,95 @@
+"""dp-score: a private diagonal Gaussian score model with masks and gaps that know no condition."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from longsynth import encoding
+from longsynth.bundle import Bundle
+from longsynth.conditions import condition_matrix
+from longsynth.methods.method import Stage
+from longsynth.methods.private import lines
+from longsynth.methods.private.lines import GAP_SQUARES, GAPS, MASKS, STRATA, VALUES
+from longsynth.model.auxiliary import masks_of, same_for_all
+from longsynth.model.covariance import Spectrum
+from longsynth.model.gaps import Gaps, gap_variance
+from longsynth.model.mean import gram_of_strata, ridge_solution
+from longsynth.model.model import Model
+from longsynth.model.score import ScorePath, noise_levels
+from longsynth.model.strata import population_masses, synthesis_strata
+from longsynth.privacy.ledger import Entry, Released
+from longsynth.privacy.sums import Contribution
+from longsynth.records import Cohort
+from longsynth.scaling import Scaling
+from longsynth.schema import Schema
+
+SQUARES = "squares"
+SHARES = {STRATA: 5, VALUES: 40, SQUARES: 30, MASKS: 15, GAPS: 7, GAP_SQUARES: 3}  # of 100
+
+
+class DPScore:
+    name: ClassVar[str] = "dp-score"
+    summary: ClassVar[str] = "private diagonal score model, unconditional masks and gaps"
+
+    def stages(self, schema: Schema) -> tuple[Stage, ...]:
+        size, grid = schema.width, lines.grid(schema)
+        found = [
+            lines.strata(schema),
+            lines.values(schema),
+            lines.plain_sum(  # z² - ½ lies within ±½
+                SQUARES, "squared encoded value, centred", size, size * grid**2 // 4, grid
+            ),
+            lines.masks(schema, conditioned=False),
+            lines.gaps(schema, conditioned=False),
+            lines.gap_squares(schema),
+        ]
+        return (tuple((s, Fraction(SHARES[s.name], 100)) for s in found),)
+
+    def contributions(
+        self, batch: Cohort, schema: Schema, stage: Stage, released: Mapping[str, Released]
+    ) -> Mapping[str, Contribution]:
+        scaling, grid = Scaling(schema), lines.grid(schema)
+        cell = encoding.strata(batch, schema)
+        squared = lines.value_radius_squared(schema)
+        z = encoding.values(batch, scaling, grid=grid, squared=squared)
+        gaps = encoding.log_gaps(batch, scaling)
+        ones = np.ones((batch.patients, 1), np.int64)
+        return {
+            STRATA: Contribution(encoding.one_hot(cell, len(schema.strata))),
+            VALUES: Contribution(z, condition_matrix(schema)[cell]),
+            SQUARES: Contribution(encoding.on_grid((z / grid) ** 2 - 0.5, grid), ones),
+            MASKS: Contribution(encoding.missing(batch), ones),
+            GAPS: Contribution(encoding.on_grid(gaps, grid), ones),
+            GAP_SQUARES: Contribution(encoding.on_grid(gaps**2 - 0.5, grid), ones),
+        }
+
+    def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
+        return lines.blur(entry, schema, patients)
+
+    def model(self, bundle: Bundle) -> Model:
+        schema, constants = bundle.schema, bundle.schema.fixed
+        conditions, scaling = condition_matrix(schema), Scaling(schema)
+        mass = population_masses(bundle.mean(STRATA))
+        gram = gram_of_strata(mass, conditions)
+        beta = ridge_solution(gram, bundle.mean(VALUES), constants.ridge)
+        explained = np.einsum("pd,pq,qd->d", beta, gram, beta)
+        variance = 0.5 + bundle.mean(SQUARES)[0] - explained
+        gaps = same_for_all(bundle.mean(GAPS)[0], schema)
+        return Model(
+            schema=schema,
+            strata=synthesis_strata(mass, schema.protected_strata, 0.0),
+            values=ScorePath(
+                means=conditions @ beta,
+                spectrum=Spectrum(
+                    np.clip(variance, constants.eigen_floor, constants.eigen_cap),
+                    np.eye(schema.width),
+                ),
+                levels=noise_levels(constants.steps, constants.eigen_cap),
+                scaling=scaling,
+            ),
+            masks=masks_of(same_for_all(0.5 + bundle.mean(MASKS)[0], schema), schema),
+            gaps=Gaps(gaps, gap_variance(0.5 + bundle.mean(GAP_SQUARES)[0], gaps, mass), scaling),
+            fingerprint=bundle.fingerprint,
+        )
