@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from longsynth import encoding
 from longsynth.bundle import Bundle
 from longsynth.methods.method import Stage
-from longsynth.methods.private import lines
+from longsynth.methods.private import lines, unconditional
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, MASKS, STRATA
-from longsynth.model.auxiliary import masks_of, same_for_all
-from longsynth.model.gaps import Gaps, gap_variance
 from longsynth.model.markov import Bins, Chains, bins_of, distributions
 from longsynth.model.model import Model
 from longsynth.model.strata import population_masses, synthesis_strata
@@ -52,27 +50,20 @@ class DPMarkov:
                 blocks=blocks,
                 grid=max(schema.slots - 1, 1),
             ),
-            lines.masks(schema, conditioned=False),
-            lines.gaps(schema, conditioned=False),
-            lines.gap_squares(schema),
+            *unconditional.statistics(schema),
         ]
         return (tuple((s, Fraction(SHARES[s.name], 100)) for s in found),)
 
     def contributions(
         self, batch: Cohort, schema: Schema, stage: Stage, released: Mapping[str, Released]
     ) -> Mapping[str, Contribution]:
-        scaling, grid = Scaling(schema), lines.grid(schema)
         cell = encoding.strata(batch, schema)
-        gaps = encoding.log_gaps(batch, scaling)
-        ones = np.ones((batch.patients, 1), np.int64)
-        first, steps = _counted(batch, schema, scaling, schema.strata[cell, 2])
+        first, steps = _counted(batch, schema, Scaling(schema), schema.strata[cell, 2])
         return {
             STRATA: Contribution(encoding.one_hot(cell, len(schema.strata))),
             FIRST: Contribution(first),
             STEPS: Contribution(steps),
-            MASKS: Contribution(encoding.missing(batch), ones),
-            GAPS: Contribution(encoding.on_grid(gaps, grid), ones),
-            GAP_SQUARES: Contribution(encoding.on_grid(gaps**2 - 0.5, grid), ones),
+            **unconditional.rows(batch, schema),
         }
 
     def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
@@ -92,7 +83,7 @@ class DPMarkov:
         steps = _numbers(bundle, STEPS).reshape(*shape, widest, widest)
         noise = {n: bundle.released[n].entry for n in (FIRST, STEPS)}
         level = {n: e.sigma / e.statistic.lift for n, e in noise.items()}
-        gaps = same_for_all(bundle.mean(GAPS)[0], schema)
+        masks, gaps = unconditional.parts(bundle, mass)
         return Model(
             schema=schema,
             strata=synthesis_strata(mass, schema.protected_strata, 0.0),
@@ -109,8 +100,8 @@ class DPMarkov:
                 slots=schema.slots,
                 scaling=scaling,
             ),
-            masks=masks_of(same_for_all(0.5 + bundle.mean(MASKS)[0], schema), schema),
-            gaps=Gaps(gaps, gap_variance(0.5 + bundle.mean(GAP_SQUARES)[0], gaps, mass), scaling),
+            masks=masks,
+            gaps=gaps,
             fingerprint=bundle.fingerprint,
         )
 

@@ -10,11 +10,9 @@ from longsynth import encoding
 from longsynth.bundle import Bundle
 from longsynth.conditions import condition_matrix
 from longsynth.methods.method import Stage
-from longsynth.methods.private import lines
+from longsynth.methods.private import lines, unconditional
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, MASKS, STRATA, VALUES
-from longsynth.model.auxiliary import masks_of, same_for_all
 from longsynth.model.covariance import Spectrum
-from longsynth.model.gaps import Gaps, gap_variance
 from longsynth.model.mean import gram_of_strata, ridge_solution
 from longsynth.model.model import Model
 from longsynth.model.score import ScorePath, noise_levels
@@ -41,9 +39,7 @@ class DPScore:
             lines.plain_sum(  # z² - ½ lies within ±½
                 SQUARES, "squared encoded value, centred", size, size * grid**2 // 4, grid
             ),
-            lines.masks(schema, conditioned=False),
-            lines.gaps(schema, conditioned=False),
-            lines.gap_squares(schema),
+            *unconditional.statistics(schema),
         ]
         return (tuple((s, Fraction(SHARES[s.name], 100)) for s in found),)
 
@@ -54,15 +50,12 @@ class DPScore:
         cell = encoding.strata(batch, schema)
         squared = lines.value_radius_squared(schema)
         z = encoding.values(batch, scaling, grid=grid, squared=squared)
-        gaps = encoding.log_gaps(batch, scaling)
         ones = np.ones((batch.patients, 1), np.int64)
         return {
             STRATA: Contribution(encoding.one_hot(cell, len(schema.strata))),
             VALUES: Contribution(z, condition_matrix(schema)[cell]),
             SQUARES: Contribution(encoding.on_grid((z / grid) ** 2 - 0.5, grid), ones),
-            MASKS: Contribution(encoding.missing(batch), ones),
-            GAPS: Contribution(encoding.on_grid(gaps, grid), ones),
-            GAP_SQUARES: Contribution(encoding.on_grid(gaps**2 - 0.5, grid), ones),
+            **unconditional.rows(batch, schema),
         }
 
     def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
@@ -76,7 +69,7 @@ class DPScore:
         beta = ridge_solution(gram, bundle.mean(VALUES), constants.ridge)
         explained = np.einsum("pd,pq,qd->d", beta, gram, beta)
         variance = 0.5 + bundle.mean(SQUARES)[0] - explained
-        gaps = same_for_all(bundle.mean(GAPS)[0], schema)
+        masks, gaps = unconditional.parts(bundle, mass)
         return Model(
             schema=schema,
             strata=synthesis_strata(mass, schema.protected_strata, 0.0),
@@ -89,7 +82,7 @@ class DPScore:
                 levels=noise_levels(constants.steps, constants.eigen_cap),
                 scaling=scaling,
             ),
-            masks=masks_of(same_for_all(0.5 + bundle.mean(MASKS)[0], schema), schema),
-            gaps=Gaps(gaps, gap_variance(0.5 + bundle.mean(GAP_SQUARES)[0], gaps, mass), scaling),
+            masks=masks,
+            gaps=gaps,
             fingerprint=bundle.fingerprint,
         )
