@@ -9,6 +9,9 @@ from typing import Annotated
 
 import typer
 
+from longsynth.commands.audit import audit
+from longsynth.commands.check import check
+from longsynth.commands.methods import methods
 from longsynth.privacy.errors import ArithmeticFault, Refused
 
 app = typer.Typer(
@@ -119,18 +122,26 @@ def fit(
 
     A method that is not private takes no budget and writes RUN/internal only.
     """
+    from longsynth.govern.statement import delta_warning
     from longsynth.run import run_fit
 
-    run_fit(cohort, out, epsilon=epsilon, delta=delta, method=method, accounting=accounting.value)
+    bundle = run_fit(
+        cohort, out, epsilon=epsilon, delta=delta, method=method, accounting=accounting.value
+    )
     if epsilon is None:
         typer.echo(
             f"Wrote {out / 'internal'}: NOT PRIVATE, must not leave.\n"
             f"Next: longsynth sample {out / 'internal'} --patients 500 --seed 7 --out drawn"
         )
         return
+    if bundle.ledger.budget and (note := delta_warning(bundle.ledger.budget, bundle.patients)):
+        typer.echo(f"Note: {note}")
     typer.echo(
         f"Wrote {out / 'release'}: may leave with ε = {epsilon:g}, δ = {delta:g}; see its "
         f"STATEMENT.md.\nWrote {out / 'internal'}: raw facts about patients, must not leave.\n"
+        f"Before anything leaves, read {out / 'internal/reading.json'}: it counts what could not "
+        "be read as it stands.\n"
+        f"Fingerprint: {bundle.fingerprint}\n"
         f"Next: longsynth sample {out / 'release'} --patients 500 --seed 7 --out synthetic"
     )
 
@@ -144,7 +155,7 @@ def sample(
     ],
     out: Out,
     where: Annotated[
-        list[str] | None, typer.Option(help="Draw only from a level, e.g. event=1 or site=B.")
+        list[str] | None, typer.Option(help="Draw only from a level of the schema, e.g. event=1.")
     ] = None,
 ) -> None:
     """Draw synthetic patients from a release. Needs no data and costs no privacy."""
@@ -158,7 +169,7 @@ def sample(
     raw = holds_disclosed(release)
     bundle = read_disclosed(release) if raw else load_release(release)
     model = model_of(bundle)
-    recipe = Recipe(bundle.fingerprint, patients, seed, _conditions(where or []))
+    recipe = Recipe(bundle.fingerprint, patients, seed, _conditions(where or []), not raw)
     with new_folder(out) as scratch, progress_bar() as progress:
         write_synthetic(scratch, model, recipe, counted_by(progress, "sample", patients))
         if raw:
@@ -167,8 +178,9 @@ def sample(
         typer.echo(f"Wrote {patients:,} NOT PRIVATE records to {out}: they must not leave.")
         return
     typer.echo(
-        f"Wrote {patients:,} synthetic patients to {out}. Column 'weight' of patients.parquet "
-        f"restores the population.\nNext: longsynth verify {release} {out}"
+        f"Wrote {patients:,} synthetic patients to {out}. Column 'weight' of patients.parquet says "
+        f"how much each counts{' among those asked for' if where else ''}.\n"
+        f"Next: longsynth verify {release} {out}"
     )
 
 
@@ -190,31 +202,13 @@ def ledger(release: Release, json: Json = False) -> None:
 
 
 @app.command()
-def methods() -> None:
-    """List the generators and what each guarantees."""
-    from rich.table import Table
-
-    from longsynth.methods.method import PrivateMethod
-    from longsynth.methods.registry import all_methods
-    from longsynth.report.terminal import stdout
-
-    table = Table(pad_edge=False)
-    for column in ("method", "guarantee", "what it does"):
-        table.add_column(column)
-    for name, method in all_methods().items():
-        private = isinstance(method, PrivateMethod)
-        table.add_row(name, "(ε, δ) per patient" if private else "NOT PRIVATE", method.summary)
-    stdout().print(table)
-
-
-@app.command()
 def verify(
     release: Release,
     synthetic: Annotated[
         Path | None, typer.Argument(help="A synthetic folder to draw again and compare.")
     ] = None,
 ) -> None:
-    """Check a release without the data: hashes, account, model. Exit 0 if all holds, else 1."""
+    """Check without the data that a release is consistent. Exit 0 if all holds, else 1."""
     from longsynth.govern.verify import verify as check
 
     findings = check(release, synthetic)
@@ -222,9 +216,9 @@ def verify(
         typer.echo(f"{'ok  ' if finding.good else 'FAIL'} {finding.sentence}")
     failed = sum(not finding.good for finding in findings)
     typer.echo(
-        f"{release}: all {len(findings)} checks hold."
+        f"All {len(findings)} checks hold."
         if not failed
-        else f"{release}: {failed} of {len(findings)} checks FAIL; do not rely on it."
+        else f"{failed} of {len(findings)} checks FAIL; do not rely on what they name."
     )
     raise typer.Exit(1 if failed else 0)
 
@@ -239,6 +233,11 @@ def demo(
     from longsynth.demo import run_demo
 
     run_demo(out)
+
+
+app.command()(audit)
+app.command()(check)
+app.command()(methods)
 
 
 def _conditions(where: list[str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Literal
 
 from rich.table import Table
 
@@ -73,12 +74,13 @@ def _table(rows: list[Row]) -> Table:
         "variable",
         "mean real",
         "synthetic",
-        "spread real",
+        "sd real",
         "synthetic",
         "missing real",
         "synthetic",
     ):
-        table.add_column(column, justify="left" if column == "variable" else "right")
+        side: Literal["left", "right"] = "left" if column == "variable" else "right"
+        table.add_column(column, justify=side, overflow="fold")
     for row in rows:
         (a, b, c), (x, y, z) = row.real, row.synthetic
         name = f"{row.name} [dim]{row.unit}[/]"

@@ -210,13 +210,21 @@ class Schema(Public):
             update={
                 "patient": Column(),
                 "time": Time(),
-                "group": Labels(column="group", levels=("0", "1"), meaning=self.group.meaning),
-                "event": Labels(column="event", levels=("0", "1"), meaning=self.event.meaning),
+                "group": _numbered("group", self.group),
+                "event": _numbered("event", self.event),
                 "site": site.model_copy(update={"meaning": self.site.meaning if self.site else ""}),
                 "protected": tuple(rules) if rules is not None else None,
                 "variables": tuple(plain),
             }
         )
+
+
+def _numbered(column: str, labels: Labels) -> Labels:
+    """The same labels as 0 and 1; what they stand for goes into the meaning."""
+    first, second = labels.levels
+    named = "" if labels.levels == ("0", "1") else f"0 is {first}, 1 is {second}"
+    meaning = "; ".join(filter(None, (labels.meaning, named)))
+    return Labels(column=column, levels=("0", "1"), meaning=meaning)
 
 
 def _position(labels: Labels, level: str | None) -> str | None:

@@ -28,6 +28,7 @@ _EMPTIED = ("too_short", True)  # a list is only too short because its items are
 def load_schema(path: Path | str) -> Schema:
     """Read and check a schema.yaml; every problem names its line and a remedy."""
     path = Path(path)
+    path = path / "schema.yaml" if path.is_dir() else path
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)

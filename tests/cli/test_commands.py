@@ -93,8 +93,8 @@ def test_the_statement_says_what_a_board_must_know(work: Path) -> None:
         "ε = 12, δ = 1e-05",
         "complete record",
         "150, is public",
-        "0.939",
-        "44.6 %",
+        "0.940",
+        "44.7 %",
         "| paper |",
         "| gaussian |",
         "not added up",
@@ -143,7 +143,7 @@ def test_a_plan_reads_as_a_table_with_noise_in_own_units(work: Path) -> None:
         "bpm",
         "percentage points",
         "2.402056",
-        "AUC 0.939",
+        "AUC 0.940",
         "clip_radius",
     ):
         assert phrase in done.stdout
@@ -151,8 +151,9 @@ def test_a_plan_reads_as_a_table_with_noise_in_own_units(work: Path) -> None:
 
 def test_a_large_delta_is_called_out(work: Path) -> None:
     done = longsynth("plan", work / "kept/schema.yaml", "--patients", 10**6, *PROMISE)
-    assert "above 1/(10·N) = 1e-07" in done.stdout
-    assert "--delta 1e-07" in done.stdout
+    text = " ".join(done.stdout.split())
+    assert "above 1/(10·N) = 1e-07" in text
+    assert "Advised is 1e-07 or less" in text
 
 
 def test_the_papers_own_ledger_can_be_planned(work: Path, tmp_path: Path) -> None:
@@ -170,6 +171,30 @@ def test_the_ledger_is_shown_and_exported(work: Path) -> None:
     exported = json.loads(longsynth("ledger", work / "run/release", "--json").stdout)
     assert exported == json.loads((work / "run/release/ledger.json").read_text())
     assert exported["epsilon_under"]["zcdp"] == pytest.approx(12)
+
+
+def test_a_misread_cohort_can_be_seen_before_the_budget_is_spent(
+    work: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    schema = (work / "kept/schema.yaml").read_text()
+    (folder / "schema.yaml").write_text(
+        schema.replace("'0', '1'", "'no', 'yes'", 1).replace("group: '1'", "group: 'yes'")
+    )
+    (folder / "patients.parquet").write_bytes((work / "kept/patients.parquet").read_bytes())
+    (folder / "observations.csv").write_text(
+        "patient_id,time,heart_rate,respiratory_rate,oxygen_saturation,crp,medication_intensity,"
+        "oxygen_support\n1,31.05.2023 14:16,80,18,97,3,1,0\n1,2,80,18,97,1,5,1,0\n"
+    )
+    found = json.loads(longsynth("check", folder, "--json").stdout)
+    assert found["patients"] == 150
+    assert found["rows_without_usable_time"] == 1
+    assert found["csv_lines_with_too_many_or_too_few_cells"] == 1
+    assert found["labels_set_to_the_first_level"]["group"] == 150
+    shown = longsynth("check", folder)
+    assert "must not leave" in shown.stdout
+    assert shown.returncode == 0
 
 
 def test_conditions_reach_the_files(work: Path, tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ BROKEN = "is not the JSON that longsynth writes"
 TAMPERING: dict[str, tuple[Callable[[Path], None], str]] = {
     "a number": (
         change_json("statistics.json", lambda c: c["strata"].__setitem__(0, 5)),
-        "manifest.json is NOT what",
+        "manifest.json does NOT match",
     ),
     "a number more": (
         change_json("statistics.json", lambda c: c["strata"].append(5)),
@@ -131,7 +131,7 @@ TAMPERING: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "a note in the manifest": (
         change_json("manifest.json", lambda c: c.update(note="patient 7")),
-        "manifest.json is NOT what",
+        "manifest.json does NOT match",
     ),
     "a note in the ledger": (ledger(note="patient 7"), ALTERED),
     "a comment in the schema": (
@@ -145,7 +145,8 @@ TAMPERING: dict[str, tuple[Callable[[Path], None], str]] = {
     "a link": (linked, "STATEMENT.md is not a file"),
     "a foreign file": (lambda r: (r / "notes.csv").write_text("x"), "also holds 'notes.csv'"),
     "a misleading name": (lambda r: (r / "x\nok all").write_text("x"), "'x\\nok all'"),
-    "a missing file": (lambda r: (r / "ledger.json").unlink(), "cannot be read"),
+    "a missing file": (lambda r: (r / "ledger.json").unlink(), "lacks ledger.json"),
+    "a missing statement": (lambda r: (r / "STATEMENT.md").unlink(), "lacks STATEMENT.md"),
     "a smaller ε": (ledger(epsilon=1.0), ALTERED),
     "another accounting": (ledger(accounting="paper"), ALTERED),
     "no accounting": (ledger(accounting="none"), BROKEN),
@@ -161,14 +162,14 @@ TAMPERING: dict[str, tuple[Callable[[Path], None], str]] = {
     "endless noise": (exact(sigma=float("inf")), ALTERED),
     "a cheaper line": (exact(rho="1/1000000"), ALTERED),
     "an absurd fraction": (exact(rho="1e999999999"), ALTERED),
-    "other noise": (ledger(noise="TEST-ONLY: x"), "protects nobody"),
+    "other noise": (ledger(noise="TEST-ONLY: x"), "do NOT add up"),
     "noise of no name": (ledger(noise="none"), BROKEN),
     "other noise on a line": (line(noise="TEST-ONLY: x"), ALTERED),
     "a constant": (
         lambda r: (r / "schema.yaml").write_text(
             (r / "schema.yaml").read_text().replace("bandwidth: 3", "bandwidth: 2")
         ),
-        "manifest.json is NOT what",
+        "manifest.json does NOT match",
     ),
     "the format": (
         change_json("manifest.json", lambda c: c.update(format=9)),
@@ -301,7 +302,8 @@ def test_a_folder_without_a_recipe_cannot_be_verified(
         f"{copies[2] / 'synthetic.json'} is not the JSON that longsynth writes."
     ]
     (copies[2] / "synthetic.json").unlink()
-    assert "was not written by `longsynth sample`" in failures(copies[1], copies[2])[0]
+    assert "lacks synthetic.json" in failures(copies[1], copies[2])[0]
+    assert "was not written by `longsynth sample`" in failures(copies[1], copies[2])[1]
 
 
 def test_a_foreign_file_among_synthetic_ones_is_found(copies: tuple[Bundle, Path, Path]) -> None:

@@ -706,6 +706,7 @@ def test_repairs_count_each_kind(folder: Write) -> None:
     with CohortFolder(folder(observations, people)) as source:
         assert source.repairs() == {
             "rows": 14,
+            "csv_lines_with_too_many_or_too_few_cells": 0,
             "rows_without_usable_time": 2,
             "rows_of_unknown_patients": 3,
             "patients_without_rows": 2,
@@ -721,6 +722,7 @@ def test_a_clean_cohort_needs_no_repair(folder: Write) -> None:
     with CohortFolder(folder(people=people, site=None)) as source:
         assert source.repairs() == {
             "rows": 3,
+            "csv_lines_with_too_many_or_too_few_cells": 0,
             "rows_without_usable_time": 0,
             "rows_of_unknown_patients": 0,
             "patients_without_rows": 0,

@@ -300,8 +300,8 @@ def test_the_canonical_schema_has_longsynths_own_columns_units_and_labels() -> N
         variables=[PULSE | {"column": "HR"}],
     )
     assert mapped.canonical() == schema(
-        group={"column": "group", "levels": ["0", "1"], "meaning": "sex"},
-        event={"column": "event", "levels": ["0", "1"], "meaning": "death"},
+        group={"column": "group", "levels": ["0", "1"], "meaning": "sex; 0 is m, 1 is f"},
+        event={"column": "event", "levels": ["0", "1"], "meaning": "death; 0 is n, 1 is y"},
         site={"column": "site", "levels": ["west", "east"], "meaning": "ward"},
         protected=[{"group": "1", "site": "east"}, {"event": "1"}],
     )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, floor, log10, sqrt
+from math import ceil, exp, floor, log10, sqrt
 from statistics import NormalDist
 
 from longsynth.bundle import Bundle
@@ -18,6 +18,11 @@ class Attacker:
     auc: float
     true_positives: float  # share found at 1 % false alarms
 
+    def shown(self) -> tuple[str, str]:
+        """Both limits, rounded up, so that none is exceeded."""
+        auc, found = ceil(1000 * self.auc), ceil(1000 * self.true_positives)
+        return f"{auc / 1000:.3f}", f"{found / 10:.1f} %"
+
     @classmethod
     def against(cls, rho: Fraction) -> "Attacker":
         mu, normal = sqrt(2 * rho), NormalDist()
@@ -30,8 +35,9 @@ def delta_warning(budget: Budget, patients: int) -> str | None:
     if budget.delta <= advised:
         return None
     return (
-        f"δ = {budget.delta:g} is above 1/(10·N) = {advised:.2g} for {patients:,} patients: "
-        f"use --delta {10.0 ** floor(log10(advised) + 1e-9):.0e} or less."
+        f"δ = {budget.delta:g} lets the promise fail completely for up to one patient in "
+        f"{1 / budget.delta:,.0f}; it is above 1/(10·N) = {advised:.2g} for {patients:,} patients. "
+        f"Advised is {10.0 ** floor(log10(advised) + 1e-9):.0e} or less."
     )
 
 
@@ -43,7 +49,7 @@ def odds_in_words(epsilon: float) -> str:
 def statement(bundle: Bundle) -> str:
     ledger, schema = bundle.ledger, bundle.schema
     budget = promised(ledger)
-    attacker = Attacker.against(ledger.spent)
+    auc, found = Attacker.against(ledger.spent).shown()
     epsilons = [
         f"| {'**' + a + '** (claimed)' if a == budget.accounting else a} "
         f"| {epsilon_of(ledger.spent, budget.delta, a):.6g} |"
@@ -56,6 +62,7 @@ def statement(bundle: Bundle) -> str:
     ]
     warning = delta_warning(budget, ledger.patients)
     mark = "" if ledger.noise == OPENDP else f"> **{ledger.noise}. Protects nobody.**\n\n"
+    mark += f"> **Warning.** {warning}\n\n" if warning else ""
     return f"""# Privacy statement: {schema.name}
 
 {mark}Everything in this folder, and every synthetic dataset drawn from it, is differentially \
@@ -81,8 +88,8 @@ method:
 
 | guess which of the two records was used | limit | pure chance |
 |---|---|---|
-| area under the ROC curve | {attacker.auc:.3f} | 0.5 |
-| found, at 1 % false alarms | {100 * attacker.true_positives:.1f} % | 1 % |
+| area under the ROC curve | {auc} | 0.5 |
+| found, at 1 % false alarms | {found} | 1 % |
 | factor on the attacker's odds, but for δ | {odds_in_words(budget.epsilon)} | 1 |
 
 The same noise stated under each accounting, at δ = {budget.delta:g}:
@@ -90,7 +97,10 @@ The same noise stated under each accounting, at δ = {budget.delta:g}:
 | accounting | ε |
 |---|---|
 {chr(10).join(epsilons)}
-{chr(10) + "**Note:** " + warning + chr(10) if warning else ""}
+
+All three describe the same noise. The claimed one is the promise; `paper` is a looser formula for \
+it, `gaussian` the exact one.
+
 ## What was released
 
 | statistic | meaning | numbers | ρ | share |
@@ -111,6 +121,10 @@ one patient took part.
 
 ## How to check it
 
-`longsynth verify` with this folder recomputes the hashes, the account and the model without the \
-data. `ledger.json` lists every release with its sensitivity, noise and cost.
+`longsynth verify` with this folder recomputes the account, the hashes and the model without the \
+data. `ledger.json` lists every release with its sensitivity, noise and cost. That shows that the \
+folder is consistent; it cannot show who made it, or that the noise was drawn as stated. So \
+compare the fingerprint with the one that the data holder gives you by another way:
+
+`{bundle.fingerprint}`
 """

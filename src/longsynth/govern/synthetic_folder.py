@@ -22,6 +22,7 @@ class Recipe:
     patients: int
     seed: int
     where: dict[str, str] = field(default_factory=dict)
+    private: bool = True
     surroundings: dict[str, str] = field(default_factory=surroundings)
 
 
@@ -50,6 +51,7 @@ def read_recipe(folder: Path) -> Recipe:
             int(content["patients"]),
             int(content["seed"]),
             dict(content["where"]),
+            bool(content["private"]),
             dict(content["surroundings"]),
         )
     except OSError:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from longsynth.bundle import Bundle
 from longsynth.errors import Refused, ReleaseError
+from longsynth.govern.disclosed import holds_disclosed
 from longsynth.govern.ledger_file import promised
 from longsynth.govern.release import ALLOWED, read_bundle, read_file, release_files
 from longsynth.govern.synthetic_folder import (
@@ -50,13 +51,26 @@ def verify(release: Path | str, synthetic: Path | str | None = None) -> list[Fin
 
 
 def _findings(release: Path, synthetic: Path | None) -> Iterator[Finding]:
+    if holds_disclosed(release):
+        yield Finding(False, f"{release} is NOT PRIVATE: there is no promise to verify.")
+        return
+    if (release / "release").is_dir():
+        raise ReleaseError(f"{release} is a run: give {release / 'release'}.")
     yield _only(release, ALLOWED)
     bundle, version = read_bundle(release)
     expected = release_files(bundle, version)
-    for name in ALLOWED:
-        same = read_file(release, name) == expected[name]
-        yield Finding(same, f"{name} {'is' if same else 'is NOT'} what the release's facts give.")
-    yield from _account(bundle)
+    changed = [name for name in ALLOWED if read_file(release, name) != expected[name]]
+    for name in (n for n in ALLOWED if n != "manifest.json"):
+        same = name not in changed
+        yield Finding(same, f"{name} {'is' if same else 'is NOT'} what the numbers and plan give.")
+    sealed = "manifest.json" not in changed
+    yield Finding(
+        sealed,
+        "manifest.json holds the hashes of these files."
+        if sealed
+        else "manifest.json does NOT match: a file was changed after the fit.",
+    )
+    yield from _account(bundle, unchanged="ledger.json" not in changed)
     model_of(bundle)
     yield Finding(True, "the model was rebuilt from the released integers alone.")
     if synthetic is not None:
@@ -65,15 +79,21 @@ def _findings(release: Path, synthetic: Path | None) -> Iterator[Finding]:
 
 def _only(folder: Path, allowed: tuple[str, ...]) -> Finding:
     try:
-        strange = sorted(p.name for p in folder.iterdir() if p.name not in allowed)
+        present = {p.name for p in folder.iterdir()}
     except OSError as error:
         raise ReleaseError(f"{folder} cannot be read: {error.strerror}.") from None
+    strange, lacking = sorted(present - set(allowed)), sorted(set(allowed) - present)
+    if lacking:
+        return Finding(False, f"{folder} lacks {', '.join(lacking)}.")
     if strange:
         return Finding(False, f"{folder} also holds {', '.join(map(repr, strange))}.")
     return Finding(True, f"{folder} holds the files it should and no other.")
 
 
-def _account(bundle: Bundle) -> Iterator[Finding]:
+def _account(bundle: Bundle, *, unchanged: bool) -> Iterator[Finding]:
+    if not unchanged:
+        yield Finding(False, "the lines of ledger.json do NOT add up to the promise it states.")
+        return
     ledger, budget = bundle.ledger, promised(bundle.ledger)
     enough = all(
         e.rho is not None and e.statistic.sensitivity_squared <= 2 * e.rho * Fraction(e.sigma) ** 2

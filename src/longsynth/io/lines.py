@@ -18,8 +18,12 @@ LINES = 100_000  # a chunk
 LONGEST = 256  # characters of a cell; no number, time or label needs more
 
 
-def csv_to_parquet(source: Path, target: Path, patient: str) -> None:
-    """Write the cells as text, a line a row. A cell that a line lacks is null."""
+def csv_to_parquet(source: Path, target: Path, patient: str) -> int:
+    """Write the cells as text, a line a row. A cell that a line lacks is null.
+
+    Returns how many lines had another number of cells than the header: a raw fact.
+    """
+    odd = 0
     with source.open(encoding="utf-8-sig", errors="replace", newline="\n") as lines:
         names = [name.strip() for name in _cells(next(lines, ""))]
         if not any(names):
@@ -33,20 +37,24 @@ def csv_to_parquet(source: Path, target: Path, patient: str) -> None:
             )
         schema = pa.schema([(name, pa.string()) for name in names])
         with pq.ParquetWriter(target, schema) as writer:
-            for rows in _chunks(lines, len(names)):
+            for rows, uneven in _chunks(lines, len(names)):
+                odd += uneven
                 columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
                 writer.write_table(pa.table(columns, schema=schema))
+    return odd
 
 
-def _chunks(lines: Iterator[str], width: int) -> Iterator[list[list[str | None]]]:
+def _chunks(lines: Iterator[str], width: int) -> Iterator[tuple[list[list[str | None]], int]]:
+    """Yield rows, and how many of them came from lines with too many or too few cells."""
     full = (line for line in lines if line.strip())
     while chunk := list(islice(full, LINES)):
-        yield [_row(line, width) for line in chunk]
+        split = [(line, _cells(line)) for line in chunk]
+        uneven = sum(len(cells) != width for _, cells in split)
+        yield [_row(line, cells, width) for line, cells in split], uneven
 
 
-def _row(line: str, width: int) -> list[str | None]:
+def _row(line: str, cells: list[str], width: int) -> list[str | None]:
     """The cells of a line. Where its quotes cannot be right, every comma separates."""
-    cells = _cells(line)
     if len(cells) != width:
         plain = [cell.strip().strip('"') for cell in line.split(",")]
         cells = plain if not cells or len(plain) == width else cells

@@ -47,6 +47,7 @@ class CohortFolder:
             raise CohortError(f"{self.folder} is not a folder: give the cohort's folder.")
         self.schema = load_schema(self.folder / "schema.yaml")
         self._scratch = tempfile.TemporaryDirectory(prefix="longsynth-")
+        self._uneven = 0  # lines of CSV with too many or too few cells
         memory = MEMORY + MEMORY_A_VARIABLE * len(self.schema.variables)
         self._connection = _connect(self._scratch.name, memory)
         try:
@@ -120,6 +121,7 @@ class CohortFolder:
                       FROM rows SEMI JOIN people USING (id) GROUP BY id)""")
         return {
             "rows": total[0],
+            "csv_lines_with_too_many_or_too_few_cells": self._uneven,
             "rows_without_usable_time": total[0] - usable[0],
             "rows_of_unknown_patients": unknown[0],
             "patients_without_rows": empty[0],
@@ -163,7 +165,7 @@ class CohortFolder:
                     f"{self.folder} has neither {name}.parquet nor {name}.csv: add one of them."
                 )
             with _readable(text):
-                csv_to_parquet(text, copy, self.schema.patient.column)
+                self._uneven += csv_to_parquet(text, copy, self.schema.patient.column)
             path = copy
         with _unquoted(self.folder, f"has no readable {name} table: is the file damaged?"):
             found = column_types(path)

@@ -13,7 +13,8 @@ from longsynth.schema import Schema
 NOTICE = """# Not for release
 
 Everything in this folder was computed from real patients without any protection. It may not leave
-the place where the patients' data are kept. What may leave is in `release/`, next to it.
+the place where the patients' data are kept. What may leave, if anything, is in `release/` next to
+it. `reading.json` counts what could not be read as it stands: look at it before a release leaves.
 """
 
 

@@ -37,6 +37,14 @@ def plot_all(
             "trajectories.png": _trajectories(pyplot, schema, real, synthetic),
         }
         for name, figure in figures.items():
+            figure.text(
+                0.99,
+                -0.02,
+                "shows real patients: internal, not for release",
+                ha="right",
+                fontsize=8,
+                color=REAL,
+            )
             figure.savefig(folder / name, dpi=150, bbox_inches="tight")
             pyplot.close(figure)
     return [folder / name for name in figures]

@@ -27,8 +27,10 @@ def show_ledger(
     table.add_column(
         "numbers", f"{sum(e.statistic.dimension for e in ledger.entries):,}", justify="right"
     )
-    table.add_column("sensitivity", justify="right")
-    table.add_column("noise σ", justify="right")
+    wide = console.width >= 100
+    if wide:
+        table.add_column("sensitivity", justify="right")
+        table.add_column("noise σ", justify="right")
     table.add_column("ρ", f"{float(ledger.spent):.6f}", justify="right")
     table.add_column(
         "share", f"{float(100 * sum(e.share for e in ledger.entries)):g} %", justify="right"
@@ -39,8 +41,7 @@ def show_ledger(
         table.add_row(
             f"{escape(entry.statistic.name)}\n[dim]{escape(entry.statistic.meaning)}[/]",
             f"{entry.statistic.dimension:,}",
-            f"{line['sensitivity']:.4g}",
-            f"{line['sigma']:.4g}",
+            *([f"{line['sensitivity']:.4g}", f"{line['sigma']:.4g}"] if wide else []),
             f"{line['rho']:.6f}",
             f"{100 * float(entry.share):g} %",
             escape(method.blur(entry, schema, ledger.patients)),
@@ -48,15 +49,15 @@ def show_ledger(
     console.print(table)
     if budget is None:
         return
-    attacker = Attacker.against(ledger.spent)
+    auc, found = Attacker.against(ledger.spent).shown()
     under = ", ".join(f"{a} {epsilon_of(ledger.spent, budget.delta, a):.4g}" for a in ACCOUNTINGS)
     console.print(
         f"ε = {budget.epsilon:g} at δ = {budget.delta:g} under '{budget.accounting}' "
         f"(this noise under each accounting: {under})."
     )
     console.print(
-        f"The best possible attacker on one patient: AUC {attacker.auc:.3f} (chance 0.5), finds "
-        f"{100 * attacker.true_positives:.1f} % at 1 % false alarms, odds move by at most "
+        f"The best possible attacker on one patient: AUC {auc} (chance 0.5), finds "
+        f"{found} at 1 % false alarms, odds move by at most "
         f"{odds_in_words(budget.epsilon)}."
     )
     if warning := delta_warning(budget, ledger.patients):
@@ -68,6 +69,25 @@ def show_constants(console: Console, schema: Schema) -> None:
     settled = schema.fixed.model_dump()
     shown = ", ".join(f"{name} {_short(value)}" for name, value in settled.items())
     console.print(f"Public constants (set them under 'constants:' in the schema): {shown}.")
+
+
+def show_reading(console: Console, found: dict[str, Any]) -> None:
+    """Print what was read differently than it stands. Raw facts: for the data holder's eyes."""
+    table = Table(
+        title="RAW FACTS about patients: must not leave", title_justify="left", pad_edge=False
+    )
+    table.add_column("what")
+    table.add_column("count", justify="right")
+    for what, count in found.items():
+        inner = count if isinstance(count, dict) else {"": count}
+        for name, number in inner.items():
+            label = f"{what.replace('_', ' ')}{': ' + name if name else ''}"
+            table.add_row(escape(label), f"{number:,}")
+    console.print(table)
+    console.print(
+        "If a count looks wrong, mend the files or schema.yaml now: a fit spends its budget "
+        "whatever it reads."
+    )
 
 
 def stdout() -> Console:

@@ -90,7 +90,7 @@ def blur(entry: Entry, schema: Schema, patients: int) -> str:
         case "masks":
             return f"±{100 * mean:.2g} percentage points in each missing rate"
         case "gaps":
-            factor = np.expm1(mean * np.log1p(schema.max_gap) / 2)
+            factor = np.expm1(min(mean * np.log1p(schema.max_gap) / 2, 20.0))
             return f"±{100 * factor:.2g} % of (1 h + gap) in each mean gap"
         case "gap squares":
             return f"±{mean:.2g} in each mean square of a log gap"

@@ -1,0 +1,1 @@
+"""Attacks by someone who holds the synthetic patients and some records of real ones."""

@@ -1,0 +1,96 @@
+"""Canary: an extreme patient is planted before a fit and looked for among the synthetic ones.
+
+The caller fits with and without it. A rate means nothing on its own: the one to compare it with is
+that of a fit without the canary. Four copies are a group of four, for which ε promises far less
+than for one; a single copy tests the promise itself.
+"""
+
+from dataclasses import fields
+
+import numpy as np
+
+from longsynth.audit.attacks.fingerprint import Scale, records
+from longsynth.audit.intervals import scored
+from longsynth.audit.score import Score
+from longsynth.audit.view import Floats
+from longsynth.io.writer import Trajectories
+from longsynth.records import Cohort
+from longsynth.schema import Schema
+
+QUANTILE = 0.01  # of the holdout's distances to the canary: nearer than that is an exposure
+
+
+def canary_record(schema: Schema) -> Cohort:
+    """One patient at the public bounds in every slot, high and low in turn by variable, always
+    observed, with the longest gaps: nobody looks like that."""
+    bounds = [v.bounds[1 - i % 2] for i, v in enumerate(schema.variables)]
+    shape = (1, schema.slots, len(bounds))
+    return Cohort(
+        values=np.broadcast_to(np.array(bounds, dtype=np.float64), shape).copy(),
+        observed=np.ones(shape, dtype=np.bool_),
+        gaps=np.full(shape[:2], float(schema.max_gap)),
+        length=np.array([schema.slots]),
+        group=np.array([1]),
+        event=np.array([1]),
+        site=np.array([len(schema.sites) - 1]),
+    )
+
+
+def with_canary(train: Cohort, canary: Cohort, copies: int) -> Cohort:
+    """Return the cohort with its first patients replaced, so that N, which is public, stays."""
+    if not 0 <= copies <= train.patients:
+        raise ValueError(f"{copies} copies do not fit into {train.patients} patients")
+    repeated = canary.take(np.zeros(copies, dtype=np.int64))
+    kept = train.take(slice(copies, None))
+    return Cohort(
+        *(
+            np.concatenate([getattr(repeated, f.name), getattr(kept, f.name)])
+            for f in fields(Cohort)
+        )
+    )
+
+
+def exposure(
+    schema: Schema, synthetic: Trajectories, canary: Cohort, reference: Trajectories
+) -> float:
+    """Return the share of synthetic records nearer to the canary than `QUANTILE` of the
+    reference patients are: about that quantile, if nothing was learnt from the canary."""
+    return float(_near(schema, synthetic, canary, reference).mean())
+
+
+def exposure_score(
+    metric: str,
+    schema: Schema,
+    synthetic: Trajectories,
+    canary: Cohort,
+    reference: Trajectories,
+    *,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score:
+    """`exposure` with an interval from resampling the synthetic records."""
+    near = _near(schema, synthetic, canary, reference)
+    (score,) = scored(
+        lambda weight: {metric: float((weight * near).sum() / weight.sum())},
+        (len(near),),
+        lambda _: "lower",
+        bootstrap=bootstrap,
+        seed=seed,
+        limits=lambda _: (0.0, 1.0),
+        notes=lambda *_: "compare with a fit that had no canary",
+    )
+    return score
+
+
+def _near(
+    schema: Schema, synthetic: Trajectories, canary: Cohort, reference: Trajectories
+) -> Floats:
+    ordinary = records(schema, reference)
+    scale = Scale(ordinary)
+    target = scale(records(schema, canary))
+    threshold = np.quantile(_distance(scale(ordinary), target), QUANTILE)
+    return (_distance(scale(records(schema, synthetic)), target) < threshold).astype(np.float64)
+
+
+def _distance(found: Floats, target: Floats) -> Floats:
+    return np.asarray(np.sqrt(((found - target) ** 2).sum(axis=1)))

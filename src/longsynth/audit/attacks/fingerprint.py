@@ -1,0 +1,54 @@
+"""Fingerprint: a record as an attacker compares it, and the distances between records."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from longsynth.audit.summaries import summaries
+from longsynth.audit.threads import single_thread
+from longsynth.audit.view import Floats
+from longsynth.io.writer import Trajectories
+from longsynth.schema import Schema
+
+CHUNK = 1024  # records compared at a time, so that memory does not grow with their product
+
+
+def records(schema: Schema, cohort: Trajectories) -> Floats:
+    """(n, D): all an attacker knows of a patient: summaries, sites, then group and event last."""
+    sites = cohort.site[:, None] == np.arange(len(schema.sites))
+    return np.column_stack([summaries(schema, cohort), sites, cohort.group, cohort.event])
+
+
+class Scale:
+    """Distances in spreads of a reference cohort, which the attacker holds too."""
+
+    def __init__(self, reference: Floats) -> None:
+        spread = reference.std(axis=0)
+        # one that does not vary keeps its public unit: a record that differs in it is far away
+        self._spread = np.where(spread > 1e-9, spread, 1.0)
+
+    def __call__(self, found: Floats) -> Floats:
+        return np.asarray(found / self._spread)
+
+
+def nearest(asked: Floats, among: Floats, k: int = 1) -> tuple[Floats, np.ndarray]:
+    """Return distance and position of the k nearest, nearest first: (n, k) each."""
+    k = min(k, len(among))
+    with single_thread():
+        parts = [_nearest(asked[i : i + CHUNK], among, k) for i in range(0, len(asked), CHUNK)]
+    distance, position = _joined([p[0] for p in parts], k), _joined([p[1] for p in parts], k)
+    return distance, position.astype(np.int64)
+
+
+def _joined(parts: Sequence[np.ndarray], k: int) -> np.ndarray:
+    return np.concatenate(parts) if parts else np.empty((0, k))
+
+
+def _nearest(asked: Floats, among: Floats, k: int) -> tuple[Floats, np.ndarray]:
+    """Screen by expanded squares, then take exact distances: copies are at distance 0."""
+    screen = (among**2).sum(axis=1) - 2 * asked @ among.T
+    wide = min(len(among), k + 2)
+    close = np.argpartition(screen, wide - 1, axis=1)[:, :wide]
+    exact = np.sqrt(((asked[:, None] - among[close]) ** 2).sum(axis=2))
+    order = np.lexsort((close, exact), axis=1)[:, :k]
+    return np.take_along_axis(exact, order, 1), np.take_along_axis(close, order, 1)

@@ -1,0 +1,75 @@
+"""Classifiers: the two models that every utility number rests on. One thread, fixed seeds."""
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+
+from longsynth.audit.threads import single_thread
+from longsynth.audit.view import Floats, Ints
+from longsynth.errors import Refused
+
+ModelName = Literal["logistic", "boosted"]
+MODELS: tuple[ModelName, ...] = ("logistic", "boosted")
+INVERSE_PENALTY = (
+    0.03  # C of the logistic regression, on standardised summaries; best on simulated patients
+)
+BINS = 64  # of each summary, for the trees
+
+
+def fitted_probability(
+    model: ModelName, features: Floats, event: Ints, weight: Floats, asked: Floats
+) -> Floats:
+    """Train on weighted patients (mean weight 1) and return P(event) of those asked about."""
+    kept = weight > 0
+    features, event, weight = features[kept], event[kept], weight[kept]
+    if len(np.unique(event)) < 2:
+        return np.full(len(asked), float(event.mean()) if len(event) else 0.5)
+    prepare, make = (_standardised, _logistic) if model == "logistic" else (_binned, _boosted)
+    require_sklearn()
+    with single_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a model that did not converge is judged as it is
+        made = make().fit(prepare(features, features), event, sample_weight=weight)
+        return np.asarray(made.predict_proba(prepare(features, asked))[:, 1], dtype=np.float64)
+
+
+def require_sklearn() -> None:
+    try:
+        import sklearn  # noqa: F401
+    except ModuleNotFoundError:
+        raise Refused(
+            "an audit trains classifiers with scikit-learn: pip install 'longsynth[audit]'"
+        ) from None
+
+
+def _standardised(train: Floats, asked: Floats) -> Floats:
+    spread = train.std(axis=0)
+    return np.asarray((asked - train.mean(axis=0)) / np.where(spread > 1e-9, spread, 1.0))
+
+
+def _binned(train: Floats, asked: Floats) -> Floats:
+    """Ranks among the training patients' quantiles: trees see no more, and sooner."""
+    edges = np.quantile(train, np.linspace(0, 1, BINS)[1:-1], axis=0)
+    columns = [np.searchsorted(e, a, side="right") for e, a in zip(edges.T, asked.T, strict=True)]
+    return np.column_stack(columns).astype(np.float64)
+
+
+def _logistic() -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(C=INVERSE_PENALTY, solver="newton-cholesky", max_iter=200)
+
+
+def _boosted() -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(
+        learning_rate=0.08,
+        max_iter=60,
+        max_bins=BINS,
+        max_leaf_nodes=6,
+        min_samples_leaf=15,
+        l2_regularization=5.0,
+        early_stopping=False,
+        random_state=0,
+    )

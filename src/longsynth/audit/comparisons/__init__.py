@@ -1,0 +1,1 @@
+"""Comparisons of real with synthetic patients, each prepared once and weighed many times."""

@@ -1,0 +1,12 @@
+"""Comparison: what a fidelity metric is."""
+
+from collections.abc import Callable
+
+from longsynth.audit.view import Floats
+from longsynth.io.writer import Trajectories
+from longsynth.schema import Schema
+
+# The weights of the real and of the synthetic patients become named values. A bootstrap replicate
+# is another pair of weights, so sorting and counting happen once, when the measure is prepared.
+Measure = Callable[[Floats, Floats], dict[str, float]]
+Comparison = Callable[[Schema, Trajectories, Trajectories], Measure]

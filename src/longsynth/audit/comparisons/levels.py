@@ -1,0 +1,28 @@
+"""Levels: ordinal and binary values as whole codes from 0."""
+
+import numpy as np
+
+from longsynth.audit.view import Floats, Ints
+from longsynth.schema import Schema, Variable
+
+MOST_LEVELS = 50  # longer scales are grouped evenly, so that tables stay small
+
+
+def categorical(schema: Schema) -> list[int]:
+    """Positions of the variables that have levels."""
+    return [v for v, variable in enumerate(schema.variables) if variable.kind != "continuous"]
+
+
+def level_count(variable: Variable) -> int:
+    low, high = variable.bounds
+    return int(min(high - low + 1, MOST_LEVELS))
+
+
+def level_codes(variable: Variable, values: Floats) -> Ints:
+    """Return codes below `level_count`, for values inside the bounds."""
+    low, high = variable.bounds
+    share = (np.rint(values) - low) / (high - low + 1)
+    # the nudge keeps a level that division put a hair below its own boundary
+    return np.clip(share * level_count(variable) + 1e-9, 0, level_count(variable) - 1).astype(
+        np.int64
+    )

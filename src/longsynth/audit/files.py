@@ -1,0 +1,42 @@
+"""Files of an audit. None of them names a patient; all of them are about real ones."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from longsynth.audit.page import page
+from longsynth.audit.plots import plot_curves
+from longsynth.audit.result import WARNING, AuditResult, Source
+from longsynth.audit.utility import Predictions
+from longsynth.schema import Schema
+
+
+def write_audit(result: AuditResult, folder: Path) -> list[Path]:
+    """Write AUDIT.md, audit.json, predictions.parquet and, with matplotlib, curves.png."""
+    (folder / "AUDIT.md").write_text(page(result), encoding="utf-8")
+    content = json.dumps(result.tidy(), indent=1, ensure_ascii=False, allow_nan=False)
+    (folder / "audit.json").write_text(content + "\n", encoding="utf-8")
+    tables = [_table(result.schema, s, found) for s, found in result.predictions.items()]
+    whole = pa.concat_tables(tables).replace_schema_metadata({"warning": WARNING})
+    pq.write_table(whole, folder / "predictions.parquet")
+    names = ["AUDIT.md", "audit.json", "predictions.parquet"]
+    return [folder / name for name in names] + plot_curves(result, folder)
+
+
+def _table(schema: Schema, source: Source, found: Predictions) -> pa.Table:
+    """Predictions by falling probability: a patient's place in the cohort is no part of it."""
+    order = np.lexsort((found.site, found.group, found.event, -found.probability))
+    return pa.table(
+        {
+            "row": [source.row] * len(order),
+            "model": [source.model] * len(order),
+            "weighted": [source.weighted] * len(order),
+            "event": found.event[order],
+            "probability": found.probability[order],
+            "group": found.group[order],
+            "site": [schema.sites[s] for s in found.site[order]],
+        }
+    )

@@ -1,0 +1,99 @@
+"""Ranking and calibration of probabilities, each from weighted patients. NaN: not defined."""
+
+import numpy as np
+from scipy.special import expit
+
+from longsynth.audit.view import Floats, Ints, summed
+
+BINS = 10  # of equal width, for calibration
+WILDEST = 50.0  # a slope or intercept beyond this has no finite optimum to converge to
+
+
+class Ranking:
+    """Patients in order of their score, sorted once and then weighed as often as needed."""
+
+    def __init__(self, event: Ints, score: Floats) -> None:
+        levels, self._level = np.unique(score, return_inverse=True)
+        self._levels = len(levels)
+        self._event = event == 1
+
+    def tallies(self, weight: Floats) -> tuple[Floats, Floats]:
+        """Return the weight of events and of others at each distinct score, rising."""
+        positive = summed(self._level, np.where(self._event, weight, 0.0), self._levels)
+        negative = summed(self._level, np.where(self._event, 0.0, weight), self._levels)
+        return positive, negative
+
+    def auroc(self, weight: Floats) -> float:
+        positive, negative = self.tallies(weight)
+        pairs = positive.sum() * negative.sum()
+        if pairs <= 0:
+            return np.nan
+        below = np.cumsum(negative) - negative / 2
+        return float((positive * below).sum() / pairs)
+
+    def auprc(self, weight: Floats) -> float:
+        """Average precision: each event at the precision of everyone scored as high."""
+        positive, negative = self.tallies(weight)
+        if positive.sum() <= 0:
+            return np.nan
+        hits, all_ = np.cumsum(positive[::-1]), np.cumsum((positive + negative)[::-1])
+        precision = hits / np.where(all_ > 0, all_, 1.0)
+        return float((positive[::-1] * precision).sum() / hits[-1])
+
+
+def ece(event: Ints, probability: Floats, weight: Floats) -> float:
+    """Expected calibration error over `BINS` bins of equal width."""
+    total = weight.sum()
+    if total <= 0:
+        return np.nan
+    off = np.bincount(bin_of(probability), weight * (event - probability), BINS)
+    return float(np.abs(off).sum() / total)
+
+
+def bin_of(probability: Floats) -> Ints:
+    return np.minimum((probability * BINS).astype(np.int64), BINS - 1)
+
+
+def logit(probability: Floats) -> Floats:
+    inside = np.clip(probability, 1e-6, 1 - 1e-6)
+    return np.asarray(np.log(inside / (1 - inside)))
+
+
+def calibration_slope(event: Ints, probability: Floats, weight: Floats) -> float:
+    """Slope of the event's log odds on the predicted ones; the fit has its own intercept."""
+    score = logit(probability)
+    if _one_class(event, weight) or np.ptp(score[weight > 0]) < 1e-9:
+        return np.nan
+    centre = np.average(score, weights=weight)
+    design = np.column_stack([np.ones(len(score)), score - centre])
+    return float(_newton(design, np.zeros(len(score)), event, weight)[1])
+
+
+def calibration_intercept(event: Ints, probability: Floats, weight: Floats) -> float:
+    """What must be added to the log odds for the mean prediction to be right."""
+    if _one_class(event, weight):
+        return np.nan
+    return float(_newton(np.ones((len(event), 1)), logit(probability), event, weight)[0])
+
+
+def _one_class(event: Ints, weight: Floats) -> bool:
+    positive = weight[event == 1].sum()
+    return bool(positive <= 0 or positive >= weight.sum())
+
+
+def _newton(design: Floats, offset: Floats, event: Ints, weight: Floats) -> Floats:
+    """Weighted logistic regression; NaN where the classes can be separated."""
+    beta = np.zeros(design.shape[1])
+    for _ in range(60):
+        mean = expit(design @ beta + offset)
+        gradient = design.T @ (weight * (event - mean))
+        curvature = (design * (weight * mean * (1 - mean))[:, None]).T @ design
+        scale = 1e-12 * max(1.0, float(np.trace(curvature)))
+        step = np.linalg.solve(curvature + scale * np.eye(len(beta)), gradient)
+        step *= min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-12))  # no leaps
+        beta = beta + step
+        if np.abs(beta).max() > WILDEST:
+            break
+        if np.abs(step).max() < 1e-8:
+            return beta
+    return np.full(len(beta), np.nan)

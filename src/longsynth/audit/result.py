@@ -1,0 +1,73 @@
+"""AuditResult: every score of an audit with the row it belongs to."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from longsynth.audit.score import Score
+from longsynth.audit.utility import Predictions
+from longsynth.schema import Schema
+
+WARNING = "Computed from real patients: this folder is internal and may not leave."
+
+ON_SYNTHETIC, ON_REAL, BASE_RATE = "train on synthetic", "train on real", "base rate"
+SYNTHETIC, TRAINING = "synthetic patients", "training patients themselves"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a score comes from."""
+
+    row: str  # what was judged, in words
+    model: str = ""  # the classifier, if there is one
+    weighted: bool = True  # whether synthetic weights counted
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    section: str  # utility, subgroups, fidelity or attacks
+    source: Source
+    score: Score
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    schema: Schema
+    rows: list[Row]
+    predictions: dict[Source, Predictions]
+    patients: dict[str, int]  # of each cohort, train to control
+    bootstrap: int
+
+    def of(self, section: str, source: Source) -> dict[str, Score]:
+        """Return one row of a section by metric."""
+        return {
+            row.score.metric: row.score
+            for row in self.rows
+            if row.section == section and row.source == source
+        }
+
+    def sources(self, section: str) -> list[Source]:
+        return list(dict.fromkeys(row.source for row in self.rows if row.section == section))
+
+    def tidy(self) -> list[dict[str, Any]]:
+        """Return one flat record a score; what is not defined is None."""
+        return [
+            {
+                "section": row.section,
+                "row": row.source.row,
+                "model": row.source.model,
+                "weighted": row.source.weighted,
+                "metric": row.score.metric,
+                "value": _or_none(row.score.value),
+                "lower": _or_none(row.score.lower),
+                "upper": _or_none(row.score.upper),
+                "better": row.score.better,
+                "note": row.score.note,
+            }
+            for row in self.rows
+        ]
+
+
+def _or_none(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,139 @@
+"""longsynth audit: judge one synthetic cohort against real patients."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from longsynth.audit.result import AuditResult
+
+ON_ATTACKS = (
+    "An attack that found nothing says nothing of other attacks: what bounds them is the ε in "
+    "the release's ledger."
+)
+UTILITY = ("auroc", "auprc", "brier", "mean_prediction")
+FIDELITY = (
+    "marginal_ks",
+    "correlation_error",
+    "autocorrelation_error",
+    "transition_error",
+    "prevalence_error",
+    "missingness_error",
+    "gap_wasserstein",
+    "visit_count_error",
+    "real_vs_synthetic_auc",
+)
+ATTACKS = (
+    "mia_auc",
+    "mia_auc_control",
+    "mia_density_auc",
+    "mia_density_auc_control",
+    "attribute_accuracy",
+    "attribute_accuracy_control",
+    "attribute_baseline",
+    "attribute_advantage",
+)
+
+
+def audit(
+    train: Annotated[Path, typer.Option(help="The cohort that was fitted.")],
+    test: Annotated[Path, typer.Option(help="Real patients that had no part in the fit.")],
+    synthetic: Annotated[Path, typer.Option(help="A folder written by `longsynth sample`.")],
+    out: Annotated[Path, typer.Option("--out", help="A folder that does not exist yet.")],
+    control: Annotated[
+        Path | None,
+        typer.Option(help="Real outsiders for the attacks; the test cohort if not given."),
+    ] = None,
+    bootstrap: Annotated[
+        int, typer.Option(min=0, help="Resamples of patients for intervals; 0 for none.")
+    ] = 200,
+    json: Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")] = False,
+) -> None:
+    """Compare synthetic with real patients: utility, subgroups, fidelity and attacks.
+
+    The result is computed from real patients: keep it inside.
+    """
+    from longsynth.audit.agreement import require_agreement
+    from longsynth.audit.audit import audit as judge
+    from longsynth.audit.audit import write_audit
+    from longsynth.audit.classifiers import require_sklearn
+    from longsynth.audit.synthetic_folder import read_synthetic
+    from longsynth.folders import new_folder
+    from longsynth.io.tables import read_cohort
+
+    require_sklearn()
+    with new_folder(out) as scratch:
+        train_schema, trained = read_cohort(train)
+        test_schema, tested = read_cohort(test)
+        drawn_schema, drawn = read_synthetic(synthetic)
+        control_schema, outsiders = read_cohort(control) if control else (test_schema, tested)
+        schema = require_agreement(
+            {
+                "training": train_schema,
+                "test": test_schema,
+                "synthetic": drawn_schema,
+                "control": control_schema,
+            }
+        )
+        result = judge(schema, trained, tested, drawn, outsiders, bootstrap=bootstrap)
+        write_audit(result, scratch)
+    if json:
+        from json import dumps
+
+        typer.echo(dumps(result.tidy(), indent=1, ensure_ascii=False, allow_nan=False))
+        return
+    from longsynth.report.terminal import stdout
+
+    _show(stdout(), result)
+    typer.echo(f"Wrote {out}: computed from real patients, must not leave. Start with AUDIT.md.")
+
+
+def _show(console: "Console", result: "AuditResult") -> None:
+    from longsynth.audit.page import group_warnings
+
+    console.print(_utility(result))
+    console.print(_beside("fidelity", "Fidelity: distance from the test cohort", FIDELITY, result))
+    title = "Attacks, and the same on the training patients as they are"
+    console.print(_beside("attacks", title, ATTACKS, result))
+    if warnings := group_warnings(result):
+        console.print(f"Groups of which little can be said:\n{warnings}", markup=False)
+    console.print(ON_ATTACKS)
+
+
+def _utility(result: "AuditResult") -> "Table":
+    from rich.markup import escape
+    from rich.table import Table
+
+    from longsynth.audit.page import heading, label, shown
+
+    table = Table(title="Utility: how well real test patients are predicted", title_justify="left")
+    table.add_column("", no_wrap=True)
+    sources = result.sources("utility")
+    for metric in UTILITY:
+        better = result.of("utility", sources[0])[metric].better
+        table.add_column(heading(metric, better), justify="right")
+    for source in sources:
+        scores = result.of("utility", source)
+        cells = [shown(scores[metric], 2, "–") for metric in UTILITY]
+        table.add_row(escape(label(source)), *cells)
+    return table
+
+
+def _beside(section: str, title: str, metrics: tuple[str, ...], result: "AuditResult") -> "Table":
+    from rich.table import Table
+
+    from longsynth.audit.page import heading, shown
+    from longsynth.audit.result import SYNTHETIC, TRAINING, Source
+
+    table = Table("", title=title, title_justify="left")
+    for name in (SYNTHETIC, TRAINING):
+        table.add_column(name, justify="right")
+    synthetic, training = (result.of(section, Source(name)) for name in (SYNTHETIC, TRAINING))
+    for metric in metrics:
+        score = synthetic[metric]
+        table.add_row(heading(metric, score.better), shown(score), shown(training[metric]))
+    return table

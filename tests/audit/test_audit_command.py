@@ -1,0 +1,75 @@
+"""The command, as a steward runs it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from audit.audit_support import weighted
+from longsynth.commands.audit import audit
+from longsynth.errors import Refused
+from longsynth.io.writer import write_cohort
+from longsynth.simulate import simulate, simulated_schema
+
+app = typer.Typer()
+app.command()(audit)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    schema = simulated_schema()
+    cohorts = {
+        "train": simulate(90, seed=1),
+        "test": simulate(80, seed=2),
+        "control": simulate(50, seed=4),
+        "drawn": weighted(simulate(100, seed=3), np.ones(100)),
+    }
+    for name, cohort in cohorts.items():
+        (tmp_path / name).mkdir()
+        write_cohort(tmp_path / name, schema, [cohort])
+    return tmp_path
+
+
+def run(work: Path, *more: object, out: str = "audit") -> tuple[int, str, BaseException | None]:
+    arguments = ["--train", work / "train", "--test", work / "test", "--synthetic", work / "drawn"]
+    done = CliRunner().invoke(app, [*map(str, [*arguments, "--out", work / out, *more])])
+    return done.exit_code, done.output, done.exception
+
+
+def test_it_writes_a_folder_and_shows_every_row(work: Path) -> None:
+    code, output, error = run(work, "--bootstrap", 3)
+    assert code == 0, error
+    for words in ("train on synthetic", "train on real", "base rate", "mia_auc", "must not leave"):
+        assert words in output
+    assert "what bounds them is the ε" in " ".join(output.split())
+    assert (work / "audit" / "AUDIT.md").is_file()
+
+
+def test_json_is_what_the_file_says_and_the_control_cohort_counts(work: Path) -> None:
+    code, output, error = run(work, "--bootstrap", 0, "--json")
+    assert code == 0, error
+    assert json.loads(output) == json.loads((work / "audit" / "audit.json").read_text())
+    _, other, _ = run(
+        work, "--bootstrap", 0, "--json", "--control", work / "control", out="another"
+    )
+    differ = {
+        a["section"]
+        for a, b in zip(json.loads(output), json.loads(other), strict=True)
+        if a["value"] != b["value"]
+    }
+    assert differ == {"attacks"}
+
+
+def test_schemas_that_differ_are_refused_and_nothing_is_written(work: Path) -> None:
+    text = (work / "drawn" / "schema.yaml").read_text()
+    assert "max_gap: 72" in text
+    (work / "drawn" / "schema.yaml").write_text(text.replace("max_gap: 72", "max_gap: 24"))
+    code, _, error = run(work)
+    assert code != 0
+    assert isinstance(error, Refused)
+    assert "synthetic cohort has max_gap 24" in str(error)
+    assert not (work / "audit").exists()
+    assert not list(work.glob(".audit*"))
