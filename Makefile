@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/installed
 DOCS := .venv/installed-docs
 
-.PHONY: install demo test check bench docs clean
+.PHONY: install demo test check bench paper docs clean
 
 install: $(STAMP)
 
@@ -29,6 +29,13 @@ check: install  ## style, types and import contracts
 
 bench: install  ## ratios against floors measured in the same run
 	$(BIN)/python benchmarks/speed.py --out benchmarks/results/speed.json
+
+STUDY ?= study
+paper: install  ## the paper's study, and its figures as PDF where LaTeX is installed
+	$(BIN)/longsynth bench paper --out $(STUDY) --jobs 2 --resume
+	@if command -v pdflatex >/dev/null; then cd $(STUDY)/paper && \
+	  pdflatex -interaction=nonstopmode -halt-on-error study.tex >study.log && echo "Open $(STUDY)/paper/study.pdf"; \
+	else echo "LaTeX is not installed: $(STUDY)/paper/study.tex was not compiled"; fi
 
 $(DOCS): $(STAMP)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from longsynth.commands.audit import audit
+from longsynth.commands.bench import app as bench
 from longsynth.commands.check import check
 from longsynth.commands.methods import methods
 from longsynth.privacy.errors import ArithmeticFault, Refused
@@ -236,6 +237,7 @@ def demo(
 
 
 app.command()(audit)
+app.add_typer(bench, name="bench")
 app.command()(check)
 app.command()(methods)
 

@@ -1,0 +1,208 @@
+"""MEASURES: what can be asked of a trial, by name. A measure turns evidence into scores."""
+
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from longsynth.audit.comparisons.comparison import Comparison
+from longsynth.audit.comparisons.telling_apart import telling_apart
+from longsynth.audit.fidelity import COMPARISONS, fidelity_scores
+from longsynth.audit.score import Score
+from longsynth.audit.utility import Predictions, base_rate, train_and_predict, utility_scores
+from longsynth.benchmark.experiments import BASE_RATE, TRAIN_ON_REAL, UTILITY
+from longsynth.benchmark.trial import (
+    Parts,
+    Trial,
+    is_private,
+    partition_facts,
+    population,
+    schema_of,
+)
+from longsynth.bundle import Bundle
+from longsynth.fit import fit, fit_without_privacy
+from longsynth.methods.registry import model_of
+from longsynth.model.model import Model
+from longsynth.plan import plan
+from longsynth.records import Cohort
+from longsynth.sample import sample
+from longsynth.schema import Schema
+from longsynth.synthetic import Synthetic
+
+REPEATS = 3  # of a timing, after one that only warms up; the median counts
+MEGABYTE = 1e6
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A trial after it ran. Predictions are made when a measure first asks for them."""
+
+    trial: Trial
+    schema: Schema
+    parts: Parts
+    bundle: Bundle | None  # None: nothing was fitted
+    synthetic: Synthetic | Cohort | None  # None: nothing was synthesised
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        if self.synthetic is None:
+            return base_rate(self.parts.train, self.parts.test)
+        return train_and_predict(self.schema, self.synthetic, self.parts.test)
+
+
+def run(trial: Trial) -> Evidence:
+    """Simulate, fit and sample; as many synthetic patients as were shown to the method."""
+    parts, schema = population(trial.setting, trial.seed), schema_of(trial.setting)
+    if trial.setting.canary:
+        from longsynth.audit.attacks.canary import canary_record, with_canary
+
+        planted = with_canary(parts.train, canary_record(schema), trial.setting.canary)
+        parts = parts._replace(train=planted)
+    if trial.method in (TRAIN_ON_REAL, BASE_RATE):
+        kept = parts.train if trial.method == TRAIN_ON_REAL else None
+        return Evidence(trial, schema, parts, None, kept)
+    bundle = fitted(trial, schema, parts.train)
+    drawn = sample(model_of(bundle), parts.train.patients, seed=trial.seed)
+    return Evidence(trial, schema, parts, bundle, drawn)
+
+
+def measured(evidence: Evidence) -> dict[str, list[Score]]:
+    """Return the scores of every measure that the trial's experiments ask for."""
+    possible = UTILITY if evidence.synthetic is None else tuple(MEASURES)
+    wanted = [name for name in evidence.trial.measures if name in possible]
+    return {name: MEASURES[name](evidence) for name in wanted}
+
+
+def fitted(trial: Trial, schema: Schema, train: Cohort) -> Bundle:
+    if not is_private(trial.method):
+        return fit_without_privacy(train, schema, trial.method)
+    setting = trial.setting
+    planned = plan(
+        schema,
+        train.patients,
+        epsilon=setting.epsilon,
+        delta=setting.delta,
+        method=trial.method,
+        accounting=setting.accounting,
+    )
+    return fit(train, planned)
+
+
+def _utility(evidence: Evidence) -> list[Score]:
+    return utility_scores(evidence.predictions, **_resampling(evidence))
+
+
+def _subgroups(evidence: Evidence) -> list[Score]:
+    from longsynth.audit.subgroups import subgroup_scores
+
+    return subgroup_scores(evidence.schema, evidence.predictions, **_resampling(evidence))
+
+
+def _fidelity(evidence: Evidence) -> list[Score]:
+    """Without intervals of single seeds: each resample would cost as much as the comparison."""
+    return _compared(evidence, [c for c in COMPARISONS if c is not telling_apart])
+
+
+def _telling_apart(evidence: Evidence) -> list[Score]:
+    """On its own, as it trains a classifier and takes longer than all other comparisons."""
+    return _compared(evidence, [telling_apart])
+
+
+def _compared(evidence: Evidence, comparisons: Sequence[Comparison]) -> list[Score]:
+    real, drawn = evidence.parts.judged, _made(evidence)
+    return fidelity_scores(evidence.schema, real, drawn, comparisons=comparisons)
+
+
+def _membership(evidence: Evidence) -> list[Score]:
+    from longsynth.audit.attacks.membership import membership_scores
+
+    parts, drawn = evidence.parts, _made(evidence)
+    return membership_scores(
+        evidence.schema, parts.train, parts.control, drawn, **_resampling(evidence)
+    )
+
+
+def _attribute(evidence: Evidence) -> list[Score]:
+    from longsynth.audit.attacks.attribute import attribute_scores
+
+    parts, drawn = evidence.parts, _made(evidence)
+    return attribute_scores(evidence.schema, parts.train, parts.control, drawn)
+
+
+def _canary(evidence: Evidence) -> list[Score]:
+    from longsynth.audit.attacks.canary import canary_record, exposure_score
+
+    schema, control = evidence.schema, evidence.parts.control
+    canary = canary_record(schema)
+    return [exposure_score("canary_exposure", schema, _made(evidence), canary, control)]
+
+
+def _resampling(evidence: Evidence) -> dict[str, int]:
+    return {"bootstrap": evidence.trial.bootstrap, "seed": evidence.trial.seed}
+
+
+def _cost(evidence: Evidence) -> list[Score]:
+    """Seconds to fit and to sample, and the peak of traced memory over both, measured apart.
+
+    Building the model from a bundle counts as fitting: alg:fit ends with it.
+    """
+    trial, schema, train = evidence.trial, evidence.schema, evidence.parts.train
+    fits, samples = [], []
+    for _ in range(REPEATS):  # `run` has warmed everything up
+        start = time.perf_counter()
+        model = model_of(fitted(trial, schema, train))
+        middle = time.perf_counter()
+        _draw(model, trial, train)
+        fits.append(middle - start)
+        samples.append(time.perf_counter() - middle)
+    tracemalloc.start()
+    try:
+        _draw(model_of(fitted(trial, schema, train)), trial, train)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    return [
+        _plain("fit_seconds", sorted(fits)[REPEATS // 2]),
+        _plain("sample_seconds", sorted(samples)[REPEATS // 2]),
+        _plain("peak_mb", peak / MEGABYTE),
+    ]
+
+
+def _draw(model: Model, trial: Trial, train: Cohort) -> Synthetic:
+    return sample(model, train.patients, seed=trial.seed)
+
+
+def _plain(metric: str, value: float) -> Score:
+    return Score(metric, value, float("nan"), float("nan"), "lower")
+
+
+def _made(evidence: Evidence) -> Synthetic | Cohort:
+    if evidence.synthetic is None:
+        raise TypeError("nothing was synthesised")
+    return evidence.synthetic
+
+
+def _dataset(evidence: Evidence) -> list[Score]:
+    """The facts of tab:dataset; they are about patients that do not exist."""
+    parts = evidence.parts
+    everyone = Cohort.joined([parts.train, parts.control])
+    named = {"all": everyone, "train": parts.train, "test": parts.test}
+    return [
+        Score(f"{part}_{fact}", value, float("nan"), float("nan"), "none")
+        for part, cohort in named.items()
+        for fact, value in partition_facts(cohort).items()
+    ]
+
+
+MEASURES: dict[str, Callable[[Evidence], list[Score]]] = {
+    "utility": _utility,
+    "subgroups": _subgroups,
+    "fidelity": _fidelity,
+    "telling apart": _telling_apart,
+    "membership": _membership,
+    "attribute": _attribute,
+    "canary": _canary,
+    "cost": _cost,
+    "dataset": _dataset,
+}

@@ -1,0 +1,187 @@
+"""Tables of REPORT.md: ours with their intervals, beside what the paper printed."""
+
+from collections.abc import Iterator
+
+from longsynth.benchmark import published
+from longsynth.benchmark.experiments import (
+    ABLATION,
+    CANARIES,
+    MAIN,
+    METHODS,
+    PROPOSED,
+    REFERENCES,
+    SEEDS,
+)
+from longsynth.benchmark.results import Results
+from longsynth.benchmark.statistics import Summary, less_published, summary
+from longsynth.benchmark.tables import ABLATION_METRICS, COSTS, TESTED, at, interval, number
+from longsynth.report.study_style import look, metric_head, metric_label
+from longsynth.report.study_tables import Table, markdown_body
+
+SWEEPS = {
+    "epsilon": ("ε", ("auprc", "mia_auc", "autocorrelation_error")),
+    "scarcity": ("training patients", ("auprc",)),
+    "missingness": ("added missing rate", ("auprc",)),
+}
+
+
+def beside(results: Results, metric: str) -> Iterator[str]:
+    rows = []
+    for method in METHODS:
+        found, (mean, sd) = at(results, method, metric), published.MAIN[method][metric]
+        gap = less_published(found, mean, sd, published.SEEDS)
+        rows.append(
+            (
+                look(method).label,
+                with_interval(found),
+                f"{mean:.3f} ± {sd:.3f}",
+                with_interval(gap, "+"),
+                "" if gap.contains(0) or gap.lower != gap.lower else "differs",
+            )
+        )
+    yield f"### {metric_head(metric)}"
+    head = ("Method", "Ours (95 % interval)", "Paper", "Ours less paper (95 % interval)", "")
+    yield markdown_body(Table("", "", head, tuple(rows)))
+
+
+def contradictions() -> str:
+    said = "; ".join(
+        f"{look(method).label} {metric_label(metric)} {published.MAIN[method][metric][0]:.3f} in "
+        f"its table, {text:.3f} in its text"
+        for (method, metric), text in published.CONTRADICTED.items()
+    )
+    return f"The paper contradicts itself: {said}. Its tables stand here."
+
+
+def further(results: Results, metric: str) -> Table:
+    quoted = published.TEXT.get(metric, {})
+    rows = []
+    for method in (*METHODS, *REFERENCES):
+        found = at(results, method, metric)
+        if found.seeds:
+            paper = f"{quoted[method]:.3f}" if method in quoted else ""
+            verdict = _verdict(found, quoted[method]) if method in quoted else ""
+            rows.append((look(method).label, number(found.mean), interval(found), paper, verdict))
+    head = (metric_head(metric), "Ours", "95 % interval", "Paper (text)", "")
+    return Table("", "", head, tuple(rows))
+
+
+def statistics_beside(results: Results) -> str:
+    rows = []
+    for metric in TESTED:
+        mean, p, holm = published.STATISTICS[metric]
+        found = summary(paired(results, metric, "dp-score"))
+        rows.append(
+            (
+                metric_label(metric),
+                _signed(found.mean),
+                interval(found, 3, "+"),
+                _signed(mean),
+                f"{p:.3f}",
+                f"{holm:.3f}",
+                _verdict(found, mean),
+            )
+        )
+    head = ("Less DP-Score", "Ours", "95 % interval", "Paper", "Paper p", "Paper Holm p", "")
+    return markdown_body(Table("", "", head, tuple(rows)))
+
+
+def sweep(results: Results, experiment: str) -> Iterator[str]:
+    label, metrics = SWEEPS[experiment]
+    for metric in metrics:
+        settings, known = results.settings(experiment), results.methods(experiment)
+        methods = [method for method in (*METHODS, *REFERENCES) if method in known]
+        rows = []
+        for setting in settings:
+            found = [summary(results.values(experiment, m, setting, metric)) for m in methods]
+            rows.append((setting, *(with_interval(one) for one in found)))
+        yield f"### {metric_head(metric)} by {label}"
+        head = (label, *(look(method).label for method in methods))
+        kept = [i for i in range(len(head)) if any(row[i] != "–" for row in rows)]
+        shown = tuple(tuple(row[i] for i in kept) for row in rows)
+        yield markdown_body(Table("", "", tuple(head[i] for i in kept), shown))
+
+
+def ablation(results: Results) -> Table:
+    rows = []
+    for variant in ABLATION:
+        cells = []
+        for metric in ABLATION_METRICS:
+            found = summary(results.values("ablation", PROPOSED, variant, metric))
+            cells += [with_interval(found), f"{published.ABLATION[variant][metric]:.3f}"]
+        rows.append((variant, *cells))
+    head = [c for m in ABLATION_METRICS for c in (metric_head(m), "paper")]
+    return Table("", "", ("Variant", *head), tuple(rows))
+
+
+def ablation_less_full(results: Results) -> Table:
+    full, *others = ABLATION
+    rows = []
+    for variant in others:
+        cells = []
+        for metric in ABLATION_METRICS:
+            one = results.by_seed("ablation", PROPOSED, variant, metric)
+            all_ = results.by_seed("ablation", PROPOSED, full, metric)
+            gap = summary([one[seed] - all_[seed] for seed in sorted(one.keys() & all_.keys())])
+            cells.append(with_interval(gap, "+"))
+        rows.append((variant, *cells))
+    return Table("", "", ("Variant", *map(metric_head, ABLATION_METRICS)), tuple(rows))
+
+
+def canary(results: Results) -> Table:
+    quoted = published.TEXT["canary_exposure"]
+    rows = [
+        (
+            look(method).label,
+            *(
+                with_interval(summary(results.values("canary", method, label, "canary_exposure")))
+                for label in CANARIES
+            ),
+            f"{quoted[method]:.3f}" if method in quoted else "",
+        )
+        for method in METHODS
+    ]
+    return Table("", "", ("Method", *CANARIES, "Paper (4 copies)"), tuple(rows))
+
+
+def cost(results: Results) -> Table:
+    rows = []
+    for method in METHODS:
+        cells = []
+        for metric, digits in COSTS.items():
+            found = summary(results.values("cost", method, MAIN, metric))
+            cells += [with_interval(found, "", digits), f"{published.RUNTIME[method][metric]:g}"]
+        rows.append((look(method).label, *cells))
+    head = [c for metric in COSTS for c in (metric_label(metric), "paper")]
+    return Table("", "", ("Method", *head), tuple(rows))
+
+
+def dataset_beside() -> str:
+    said = "; ".join(
+        f"{fact.replace('_', ' ')} {' / '.join(f'{value:g}' for value in values)}"
+        for fact, values in published.DATASET.items()
+    )
+    return f"Paper, seed {SEEDS[0]}, all / train / test: {said}."
+
+
+def paired(results: Results, metric: str, other: str) -> list[float]:
+    ours = results.by_seed("comparison", PROPOSED, MAIN, metric)
+    theirs = results.by_seed("comparison", other, MAIN, metric)
+    return [ours[seed] - theirs[seed] for seed in sorted(ours.keys() & theirs.keys())]
+
+
+def _verdict(found: Summary, paper: float) -> str:
+    if found.seeds < 2:
+        return ""
+    return "" if found.contains(paper) else "differs"
+
+
+def with_interval(found: Summary, sign: str = "", digits: int = 3) -> str:
+    if found.seeds < 2:
+        return number(found.mean, digits)
+    ends = f"{found.lower:{sign}.{digits}f} to {found.upper:{sign}.{digits}f}"
+    return f"{found.mean:{sign}.{digits}f} ({ends})"
+
+
+def _signed(value: float) -> str:
+    return "–" if value != value else f"{value:+.3f}"

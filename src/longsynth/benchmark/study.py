@@ -1,0 +1,61 @@
+"""The two studies, from nothing to all artefacts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from longsynth.benchmark.experiments import (
+    METHODS,
+    POPULATION_SEEDS,
+    SEEDS,
+    Experiment,
+    paper_study,
+    population_study,
+)
+from longsynth.benchmark.results import read_results, write_text_whole
+from longsynth.benchmark.runner import run_experiments
+from longsynth.benchmark.validation import Validation, validate
+from longsynth.errors import Refused
+
+
+def run_paper(
+    out: Path,
+    *,
+    seeds: Sequence[int] = SEEDS,
+    jobs: int = 1,
+    resume: bool = False,
+    experiments: Sequence[Experiment] | None = None,
+) -> Validation:
+    """Run the paper's study, write every artefact and check them. `experiments` is for tests."""
+    from longsynth.benchmark.artefacts import write_artefacts
+
+    _distinct(seeds)
+    run_experiments(experiments or paper_study(seeds), out, jobs=jobs, resume=resume)
+    write_artefacts(out)
+    return validate(out)
+
+
+def run_population(
+    out: Path,
+    *,
+    methods: Sequence[str] = METHODS,
+    epsilons: Sequence[float] = (12.0,),
+    seeds: Sequence[int] = POPULATION_SEEDS,
+    train_patients: int = 504,
+    fresh: int = 20_000,
+    jobs: int = 1,
+    resume: bool = False,
+) -> str:
+    """Judge methods on a fresh population, write DIR/POPULATION.md and return its text."""
+    from longsynth.benchmark.population import population_text
+
+    _distinct(seeds)
+    study = population_study(tuple(methods), epsilons, seeds, train_patients, fresh)
+    run_experiments(study, out, jobs=jobs, resume=resume)
+    text = population_text(read_results(out / "results.parquet"), train_patients, fresh)
+    write_text_whole(out / "POPULATION.md", text)
+    return text
+
+
+def _distinct(seeds: Sequence[int]) -> None:
+    if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
+        raise Refused("--seeds takes one or more different numbers of zero or more.")

@@ -1,0 +1,81 @@
+"""`longsynth bench`: the paper's study, and the table to steer by."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from longsynth.errors import Refused
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Run studies on simulated patients: generators, metrics, attacks, tables, figures.",
+)
+
+Number = TypeVar("Number", int, float)
+Out = Annotated[Path, typer.Option("--out", help="A new folder, or one to continue.")]
+Jobs = Annotated[int, typer.Option(min=1, max=64, help="Processes; each uses one core.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue a folder; keep finished cells.")]
+
+
+@app.command()
+def paper(
+    out: Out,
+    seeds: Annotated[
+        str | None, typer.Option(help="Populations, for instance 11,22,33,44,55.")
+    ] = None,
+    jobs: Jobs = 2,
+    resume: Resume = False,
+) -> None:
+    """Run the paper's study: seven generators to all tables, figures and a checked report."""
+    from longsynth.benchmark.experiments import SEEDS
+    from longsynth.benchmark.study import run_paper
+
+    chosen = _numbers(seeds, "--seeds", int) if seeds else SEEDS
+    found = run_paper(out, seeds=chosen, jobs=jobs, resume=resume)
+    for mismatch in found.mismatches:
+        typer.echo(f"MISMATCH {mismatch}", err=True)
+    typer.echo(
+        f"Wrote {out}: {found.checked:,} published numbers recomputed, "
+        f"{len(found.mismatches)} mismatches.\nNext: read {out / 'REPORT.md'}; plots and their "
+        f"data are in {out / 'figures'}, tables in {out / 'tables'}."
+    )
+    raise typer.Exit(0 if found.valid else 1)
+
+
+@app.command()
+def population(
+    out: Out,
+    methods: Annotated[
+        str | None, typer.Option(help="Generators, for instance dp-markov,trust; default all.")
+    ] = None,
+    epsilon: Annotated[str, typer.Option(help="Budgets, for instance 1,4,12.")] = "12",
+    seeds: Annotated[str | None, typer.Option(help="Populations; default 20 of them.")] = None,
+    train_patients: Annotated[int, typer.Option(min=20, help="Training patients.")] = 504,
+    jobs: Jobs = 2,
+    resume: Resume = False,
+) -> None:
+    """Judge generators on 20,000 fresh patients over 20 seeds: the table to steer by."""
+    from longsynth.benchmark.experiments import METHODS, POPULATION_SEEDS
+    from longsynth.benchmark.study import run_population
+
+    chosen = _numbers(seeds, "--seeds", int) if seeds else POPULATION_SEEDS
+    text = run_population(
+        out,
+        methods=tuple(methods.split(",")) if methods else METHODS,
+        epsilons=_numbers(epsilon, "--epsilon", float),
+        seeds=chosen,
+        train_patients=train_patients,
+        jobs=jobs,
+        resume=resume,
+    )
+    typer.echo(text.partition("## ")[0].rstrip())
+    typer.echo(f"\nWrote {out / 'POPULATION.md'} with intervals, and {out / 'results.parquet'}.")
+
+
+def _numbers(text: str, option: str, kind: Callable[[str], Number]) -> list[Number]:
+    try:
+        return [kind(part) for part in text.split(",")]
+    except ValueError:
+        raise Refused(f"{option} takes numbers with commas between, not {text!r}.") from None

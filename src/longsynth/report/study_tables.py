@@ -1,0 +1,81 @@
+"""Tables of a study in LaTeX and Markdown, from one description of their cells."""
+
+from dataclasses import dataclass
+
+_LATEX = {
+    "±": r"$\pm$",
+    "ε": r"$\varepsilon$",
+    "δ": r"$\delta$",
+    "×": r"$\times$",
+    "≥": r"$\geq$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "→": r"$\rightarrow$",
+    "−": r"$-$",
+    "–": "--",
+    "%": r"\%",
+    "&": r"\&",
+    "_": r"\_",
+    "#": r"\#",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Cells as they are read; a row whose first cell stands in `strong` is set in bold."""
+
+    name: str  # main, for tab:main
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    strong: tuple[str, ...] = ()
+    rule_before: str = ""  # a line above the row that starts with this
+
+
+def markdown(table: Table) -> str:
+    lines = [table.caption, "", *_markdown_rows(table)]
+    return "\n".join(lines) + "\n"
+
+
+def markdown_body(table: Table) -> str:
+    return "\n".join(_markdown_rows(table))
+
+
+def latex(table: Table) -> str:
+    """Return a `table` environment; it needs booktabs and nothing else."""
+    wide = len(table.head) > 5
+    kind = "table*" if wide else "table"
+    columns = "l" + "r" * (len(table.head) - 1)
+    lines = [
+        rf"\begin{{{kind}}}[t]",
+        rf"\caption{{{_escaped(table.caption)}}}",
+        rf"\label{{tab:{table.name}}}",
+        r"\centering\scriptsize" if wide else r"\centering\footnotesize",
+        rf"\begin{{tabular}}{{{columns}}}\toprule",
+        " & ".join(_escaped(cell) for cell in table.head) + r" \\ \midrule",
+    ]
+    for row in table.rows:
+        if row[0] == table.rule_before:
+            lines.append(r"\midrule")
+        cells = [_escaped(cell) for cell in row]
+        if row[0] in table.strong:
+            cells[0] = rf"\textbf{{{cells[0]}}}"
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule\end{tabular}", rf"\end{{{kind}}}"]) + "\n"
+
+
+def _markdown_rows(table: Table) -> list[str]:
+    alone = ["---", *["---:"] * (len(table.head) - 1)]
+    lines = [_line(table.head), _line(alone)]
+    for row in table.rows:
+        first = f"**{row[0]}**" if row[0] in table.strong else row[0]
+        lines.append(_line((first, *row[1:])))
+    return lines
+
+
+def _line(cells: tuple[str, ...] | list[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)
