@@ -34,7 +34,8 @@ STUDY ?= study
 paper: install  ## the paper's study, and its figures as PDF where LaTeX is installed
 	$(BIN)/longsynth bench paper --out $(STUDY) --jobs 2 --resume
 	@if command -v pdflatex >/dev/null; then cd $(STUDY)/paper && \
-	  pdflatex -interaction=nonstopmode -halt-on-error study.tex >study.log && echo "Open $(STUDY)/paper/study.pdf"; \
+	  for pass in 1 2; do pdflatex -interaction=nonstopmode -halt-on-error study.tex >/dev/null || exit 1; done; \
+	  echo "Open $(STUDY)/paper/study.pdf"; \
 	else echo "LaTeX is not installed: $(STUDY)/paper/study.tex was not compiled"; fi
 
 $(DOCS): $(STAMP)

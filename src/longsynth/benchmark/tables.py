@@ -39,13 +39,13 @@ FACTS = {
 
 def study_tables(results: Results) -> list[Table]:
     return [
-        dataset(results),
-        configuration(results),
-        main(results),
-        statistics(results),
+        dataset(results),  # tab:dataset
+        configuration(results),  # tab:configuration
+        main(results),  # tab:main
+        statistics(results),  # tab:statistics
         statistics_of_all(results),
-        ablation(results),
-        runtime(results),
+        ablation(results),  # tab:ablation
+        runtime(results),  # tab:runtime
     ]
 
 
