@@ -283,6 +283,8 @@ def test_a_method_without_a_guarantee_stays_internal(work: Path, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert "NOT PRIVATE" in done.stdout
     assert [p.name for p in run.iterdir()] == ["internal"]
+    facts = json.loads((run / "internal/not_private.json").read_text())
+    assert {line["noise"] for line in facts["ledger"]} == {"NOT PRIVATE"}
     done = longsynth("sample", run / "internal", "--patients", 20, "--seed", 1, "--out", out)
     assert done.returncode == 0, done.stderr
     assert "must not leave" in done.stdout

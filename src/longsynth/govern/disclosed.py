@@ -26,7 +26,15 @@ def write_disclosed(bundle: Bundle, folder: Path) -> None:
     names = [name for name, values in numbers.items() for _ in values]
     table = pa.table({"name": names, "value": np.concatenate(list(numbers.values()))})
     pq.write_table(table, folder / NUMBERS)
-    facts = {"guarantee": "NOT PRIVATE", "method": bundle.method, "patients": bundle.patients}
+    facts = {
+        "guarantee": bundle.ledger.noise,
+        "method": bundle.method,
+        "patients": bundle.patients,
+        "ledger": [
+            {"statistic": e.statistic.name, "numbers": e.statistic.dimension, "noise": e.noise}
+            for e in bundle.ledger.entries
+        ],
+    }
     (folder / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     (folder / SCHEMA).write_text(dump(bundle.schema), encoding="utf-8")
 
