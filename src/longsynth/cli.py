@@ -123,7 +123,7 @@ def fit(
 
     A method that is not private takes no budget and writes RUN/internal only.
     """
-    from longsynth.govern.statement import delta_warning
+    from longsynth.govern.statement import as_typed, delta_warning
     from longsynth.run import run_fit
 
     bundle = run_fit(
@@ -138,7 +138,8 @@ def fit(
     if bundle.ledger.budget and (note := delta_warning(bundle.ledger.budget, bundle.patients)):
         typer.echo(f"Note: {note}")
     typer.echo(
-        f"Wrote {out / 'release'}: may leave with ε = {epsilon:g}, δ = {delta:g}; see its "
+        f"Wrote {out / 'release'}: may leave with ε = {as_typed(epsilon)}, "
+        f"δ = {as_typed(delta or 0)}; see its "
         f"STATEMENT.md.\nWrote {out / 'internal'}: raw facts about patients, must not leave.\n"
         f"Before anything leaves, read {out / 'internal/reading.json'}: it counts what could not "
         "be read as it stands.\n"

@@ -15,7 +15,7 @@ class Constants(BaseModel):
 
     clip_radius: float | None = Field(
         default=None,
-        gt=0,
+        ge=0.001,
         description="L: the largest norm of one patient's encoded values. Left out: ⅔·√(T·V), "
         "a patient who sits two thirds of the way from the midpoint to a bound at every slot.",
     )

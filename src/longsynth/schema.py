@@ -68,6 +68,8 @@ class Variable(Public):
             raise Wrong("bounds lie too far apart for arithmetic; narrow them", "bounds")
         if self.kind == "ordinal" and not (low.is_integer() and high.is_integer()):
             raise Wrong("the bounds of an ordinal variable are its first and last level", "bounds")
+        if self.kind == "ordinal" and high - low > 999:
+            raise ValueError("an ordinal variable has at most 1000 levels; make it continuous")
         if self.transform == "log" and (low <= 0 or self.kind != "continuous"):
             raise Wrong("log needs a continuous variable with bounds above zero", "transform")
         if self.centre is not None and not low <= self.centre <= high:
@@ -88,7 +90,7 @@ class Labels(Public):
     """A column of the patient table with its public levels; anything else is the first."""
 
     column: str
-    levels: tuple[Level, ...] = Field(min_length=1)
+    levels: tuple[Level, ...] = Field(min_length=1, max_length=500)
     meaning: str = ""
 
     @model_validator(mode="after")

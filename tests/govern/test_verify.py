@@ -1,6 +1,7 @@
 """verify finds what was changed, and says so; a release holds what it may hold."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +15,7 @@ import pytest
 from longsynth import Bundle, Refused, ReleaseError, fit, load_release, model_of
 from longsynth.govern.ledger_file import ledger_json
 from longsynth.govern.release import ALLOWED, as_json, release_files
+from longsynth.govern.statement import odds_in_words, statement
 from longsynth.govern.synthetic_folder import Recipe, write_synthetic
 from longsynth.govern.verify import verify
 from longsynth.privacy.curator import Curator
@@ -132,6 +134,10 @@ TAMPERING: dict[str, tuple[Callable[[Path], None], str]] = {
     "a note in the manifest": (
         change_json("manifest.json", lambda c: c.update(note="patient 7")),
         "manifest.json does NOT match",
+    ),
+    "another version": (
+        change_json("manifest.json", lambda c: c.update(longsynth="99.0-evil")),
+        "names no version",
     ),
     "a note in the ledger": (ledger(note="patient 7"), ALTERED),
     "a comment in the schema": (
@@ -340,6 +346,39 @@ def test_claiming_another_platform_hides_nothing(
             content = json.loads((folder / "synthetic.json").read_text()) | {"note": "x"}
             (folder / "synthetic.json").write_bytes(as_json(content))
     assert any("more than rounding explains" in f for f in failures(copies[1], folder))
+
+
+@pytest.mark.parametrize("name", ["synthetic.json", "patients.parquet"])
+def test_a_pipe_among_synthetic_files_is_not_read(
+    copies: tuple[Bundle, Path, Path], name: str
+) -> None:
+    (copies[2] / name).unlink()
+    os.mkfifo(copies[2] / name)
+    assert any("not a file that longsynth writes" in f for f in failures(copies[1], copies[2]))
+
+
+def test_a_folder_that_calls_itself_not_private_is_believed(
+    copies: tuple[Bundle, Path, Path],
+) -> None:
+    content = json.loads((copies[2] / "synthetic.json").read_text()) | {"private": False}
+    (copies[2] / "synthetic.json").write_bytes(as_json(content))
+    assert any("NOT PRIVATE" in f for f in failures(copies[1], copies[2]))
+
+
+def test_many_patients_in_no_space_are_not_drawn(copies: tuple[Bundle, Path, Path]) -> None:
+    n = 3_000_000
+    pq.write_table(pa.table({"x": np.zeros(n, np.int8)}), copies[2] / "patients.parquet")
+    content = json.loads((copies[2] / "synthetic.json").read_text()) | {"patients": n}
+    (copies[2] / "synthetic.json").write_bytes(as_json(content))
+    assert any("does NOT hold the patients" in f for f in failures(copies[1], copies[2]))
+
+
+def test_the_statement_rounds_no_promise_down() -> None:
+    planned = small_plan(80, epsilon=1.0000049, delta=1.0000049e-5)
+    text = statement(fit(random_cohort(80, 1), planned))
+    assert "ε = 1.0000049, δ = 1.0000049e-05" in text
+    assert odds_in_words(1.2) == "3.33"
+    assert odds_in_words(12) == "162,755"
 
 
 def test_a_recipe_for_more_patients_than_there_are_draws_nothing(

@@ -172,7 +172,7 @@ def test_what_is_raw_cannot_be_planned() -> None:
 
 
 def test_a_statistic_without_a_radius_cannot_exist() -> None:
-    with pytest.raises(Refused, match="radius must be above zero"):
+    with pytest.raises(Refused, match="a radius above zero"):
         Statistic("x", "x", "gram", right=3, right_squared=0)
 
 

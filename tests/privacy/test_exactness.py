@@ -138,7 +138,32 @@ def test_integers_that_could_overflow_are_refused_before_any_patient_is_read() -
     with pytest.raises(Refused, match="too fine"):
         big = Statistic("x", "x", "gram", right=2, right_squared=1 << 43, grid=1 << 21)
         require_exact(big, patients=1)
+    wide = Statistic(
+        "j", "j", "joint", 1, (1 << 26) ** 2, left=2, left_squared=1, sum_weight=29, grid=1 << 26
+    )
+    with pytest.raises(Refused, match="too fine"):
+        require_exact(wide, patients=5)
     require_exact(GRAM, patients=10**8)
+
+
+def test_blocks_must_be_of_one_size() -> None:
+    with pytest.raises(Refused, match="blocks of one size"):
+        Statistic("x", "x", "count", right=5, blocks=2)
+
+
+def test_nobody_adds_nothing() -> None:
+    none = add_up(COUNT, Contribution(np.zeros((0, 6), np.int64)))
+    assert (none.rows, none.total.tolist()) == (0, [0] * 6)
+
+
+def test_an_engine_takes_one_row_for_each_patient_of_a_batch() -> None:
+    cohort = random_cohort(10, seed=1)
+
+    def twice(batch: Cohort) -> dict[str, Contribution]:
+        return {"n": Contribution(np.zeros((2 * batch.patients, 6), np.int64))}
+
+    with pytest.raises(TypeError, match="one row for each patient"):
+        sum_over(cohort, [COUNT], twice)
 
 
 def test_a_hundred_million_patients_of_the_papers_size_fit_into_64_bits() -> None:

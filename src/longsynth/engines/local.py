@@ -24,6 +24,8 @@ def sum_over(
             parts = contributions(batch)
             for statistic in statistics:
                 sums = add_up(statistic, parts[statistic.name])
+                if sums.rows != batch.patients:
+                    raise TypeError(f"'{statistic.name}' needs one row for each patient of a batch")
                 before = totals.get(statistic.name)
                 totals[statistic.name] = sums if before is None else before + sums
     if len(totals) < len(statistics):

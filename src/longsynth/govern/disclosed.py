@@ -9,6 +9,8 @@ import pyarrow.parquet as pq
 
 from longsynth.bundle import Bundle
 from longsynth.errors import Refused, ReleaseError
+from longsynth.methods.method import OpenMethod
+from longsynth.methods.registry import method_named
 from longsynth.privacy.curator import Curator
 from longsynth.privacy.ledger import Ledger
 from longsynth.schema_file import dump, load_schema
@@ -55,6 +57,8 @@ def read_disclosed(folder: Path) -> Bundle:
         raise
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
         raise ReleaseError(f"{folder} is not what `longsynth fit` wrote: fit again.") from None
+    if not isinstance(method_named(method), OpenMethod):
+        raise ReleaseError(f"{folder} names a method that discloses nothing: fit again.")
     curator = Curator(Ledger(None, patients))
     released = {
         name: curator.disclose(name, "raw facts", values[names == name])

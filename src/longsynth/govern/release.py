@@ -6,6 +6,7 @@ the same bytes or a forgery.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
@@ -100,7 +101,9 @@ def read_bundle(folder: Path) -> tuple[Bundle, str]:
     released = {e.statistic.name: Released(_integers(folder, integers, e), e) for e in entries}
     ledger = replace(planned.ledger, entries=entries)
     version = str(manifest.get("longsynth"))
-    return Bundle(planned.method.name, planned.schema, ledger, released), version[:40]
+    if not re.fullmatch(r"\d+(\.\d+){1,2}\w{0,8}", version):
+        raise ReleaseError(f"{folder / 'manifest.json'} names no version of longsynth.")
+    return Bundle(planned.method.name, planned.schema, ledger, released), version
 
 
 class _Promise(NamedTuple):
@@ -125,16 +128,23 @@ class _Promise(NamedTuple):
 def read_file(folder: Path, name: str) -> bytes:
     """Return a file of a release: a regular one of a size that a release has."""
     path = folder / name
+    if regular_size(path) > LARGEST.get(name, 1_000_000):
+        raise ReleaseError(f"{path} is not a file that longsynth writes.")
+    return path.read_bytes()
+
+
+def regular_size(path: Path) -> int:
+    """Return the size of a regular file. What is a link, a pipe or a device could hang a reader."""
     try:
         found = path.lstat()
-        if not S_ISREG(found.st_mode) or found.st_size > LARGEST.get(name, 1_000_000):
-            raise ReleaseError(f"{path} is not a file that longsynth writes.")
-        return path.read_bytes()
     except OSError as error:
         raise ReleaseError(
             f"{path} cannot be read: {error.strerror}. Give a folder that `longsynth fit` wrote, "
             "for instance RUN/release."
         ) from None
+    if not S_ISREG(found.st_mode):
+        raise ReleaseError(f"{path} is not a file that longsynth writes.")
+    return found.st_size
 
 
 def as_json(content: Mapping[str, Any]) -> bytes:

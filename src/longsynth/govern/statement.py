@@ -1,6 +1,7 @@
 """STATEMENT.md: what is promised, to whom, and what is not, in words a board can read."""
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import ceil, exp, floor, log10, sqrt
 from statistics import NormalDist
@@ -42,8 +43,19 @@ def delta_warning(budget: Budget, patients: int) -> str | None:
 
 
 def odds_in_words(epsilon: float) -> str:
+    """e^ε, rounded up."""
     factor = exp(epsilon)
-    return f"{factor:.2f}" if factor < 100 else f"{factor:,.0f}"
+    return f"{ceil(100 * factor) / 100:.2f}" if factor < 100 else f"{ceil(factor):,}"
+
+
+def as_typed(number: float) -> str:
+    """Every digit of ε or δ: rounding one would state another promise."""
+    return repr(float(number)).removesuffix(".0")
+
+
+def rounded_up(number: float) -> str:
+    """Six digits, never below."""
+    return f"{Context(prec=6, rounding=ROUND_CEILING).create_decimal(Decimal(repr(number))):f}"
 
 
 def statement(bundle: Bundle) -> str:
@@ -52,7 +64,7 @@ def statement(bundle: Bundle) -> str:
     auc, found = Attacker.against(ledger.spent).shown()
     epsilons = [
         f"| {'**' + a + '** (claimed)' if a == budget.accounting else a} "
-        f"| {epsilon_of(ledger.spent, budget.delta, a):.6g} |"
+        f"| {rounded_up(epsilon_of(ledger.spent, budget.delta, a))} |"
         for a in ACCOUNTINGS
     ]
     lines = [
@@ -68,7 +80,7 @@ def statement(bundle: Bundle) -> str:
 {mark}Everything in this folder, and every synthetic dataset drawn from it, is differentially \
 private for patients with
 
-**ε = {budget.epsilon:g}, δ = {budget.delta:g}**, accounting `{budget.accounting}`.
+**ε = {as_typed(budget.epsilon)}, δ = {as_typed(budget.delta)}**, accounting `{budget.accounting}`.
 
 - **Unit of protection**: one patient's complete record: every measurement, when and whether it \
 was taken, group, event and site.
@@ -92,7 +104,7 @@ method:
 | found, at 1 % false alarms | {found} | 1 % |
 | factor on the attacker's odds, but for δ | {odds_in_words(budget.epsilon)} | 1 |
 
-The same noise stated under each accounting, at δ = {budget.delta:g}:
+The same noise stated under each accounting, at δ = {as_typed(budget.delta)}:
 
 | accounting | ε |
 |---|---|

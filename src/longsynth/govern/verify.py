@@ -14,7 +14,7 @@ from longsynth.bundle import Bundle
 from longsynth.errors import Refused, ReleaseError
 from longsynth.govern.disclosed import holds_disclosed
 from longsynth.govern.ledger_file import promised
-from longsynth.govern.release import ALLOWED, read_bundle, read_file, release_files
+from longsynth.govern.release import ALLOWED, read_bundle, read_file, regular_size, release_files
 from longsynth.govern.synthetic_folder import (
     FILES,
     Recipe,
@@ -124,11 +124,16 @@ def _account(bundle: Bundle, *, unchanged: bool) -> Iterator[Finding]:
 
 def _synthetic(bundle: Bundle, folder: Path) -> Iterator[Finding]:
     yield _only(folder, FILES)
+    sizes = {name: regular_size(folder / name) for name in FILES if (folder / name).exists()}
     recipe = read_recipe(folder)
+    if not recipe.private:
+        yield Finding(False, f"{folder} says of itself that it is NOT PRIVATE.")
+        return
     if recipe.fingerprint != bundle.fingerprint:
         yield Finding(False, f"{folder} was NOT drawn from this release.")
         return
-    if pq.read_metadata(folder / "patients.parquet").num_rows != recipe.patients:
+    found = pq.read_metadata(folder / "patients.parquet").num_rows
+    if found != recipe.patients or sizes["patients.parquet"] < found:  # a byte each, at the least
         yield Finding(False, f"{folder} does NOT hold the patients that its recipe names.")
         return
     with tempfile.TemporaryDirectory(prefix="longsynth-") as scratch:

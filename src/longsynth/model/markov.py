@@ -17,30 +17,31 @@ CONTINUOUS_BINS = 10  # equal widths between the public bounds
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """Public bins of one variable on the encoded scale."""
+    """Public bins of one variable: its levels, or equal widths of the encoded scale."""
 
-    edges: Floats  # (K + 1,), from -1 to 1
+    number: int  # K
+    lowest: float | None  # the first level; None: equal widths
 
-    @property
-    def number(self) -> int:  # K
-        return len(self.edges) - 1
-
-    def of(self, encoded: Floats) -> Ints:
-        return np.clip(np.searchsorted(self.edges, encoded, side="right") - 1, 0, self.number - 1)
+    def of(self, values: Floats, encoded: Floats) -> Ints:
+        """The bin of each value, given in clinical units and encoded."""
+        widths = np.floor((encoded + 1) / 2 * self.number)
+        place = widths if self.lowest is None else np.rint(values - self.lowest)
+        return np.clip(place, 0, self.number - 1).astype(np.int64)
 
 
 def bins_of(schema: Schema) -> list[Bins]:
     """A bin a level for ordinal and binary variables, equal widths for continuous ones."""
-    counts = [
-        CONTINUOUS_BINS if v.kind == "continuous" else int(v.bounds[1] - v.bounds[0]) + 1
+    return [
+        Bins(CONTINUOUS_BINS, None)
+        if v.kind == "continuous"
+        else Bins(int(v.bounds[1] - v.bounds[0]) + 1, v.bounds[0])
         for v in schema.variables
     ]
-    return [Bins(np.linspace(-1.0, 1.0, count + 1)) for count in counts]
 
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """Draws each variable's course of bins, then a value within each bin."""
+    """Draws each variable's course of bins, then its level, or a value within each bin."""
 
     bins: list[Bins]
     start: list[Floats]  # per variable (2, K): first bin by event
@@ -52,15 +53,16 @@ class Chains:
     def draw(self, course: Ints, rng: Generator) -> Floats:
         """Return values (n, T, V) in clinical units."""
         event = self.events[course]
-        encoded = np.empty((len(course), self.slots, len(self.bins)))
-        for v, bins in enumerate(self.bins):
+        place = np.empty((len(course), self.slots, len(self.bins)), np.int64)
+        for v in range(len(self.bins)):
             start, step = np.cumsum(self.start[v], axis=-1), np.cumsum(self.step[v], axis=-1)
-            now = _chosen(start[event], rng)
-            for slot in range(self.slots):
-                now = now if slot == 0 else _chosen(step[event, now], rng)
-                low, high = bins.edges[now], bins.edges[now + 1]
-                encoded[:, slot, v] = low + (high - low) * rng.random(len(now))
-        return self.scaling.decode(encoded)
+            place[:, 0, v] = _chosen(start[event], rng)
+            for slot in range(1, self.slots):
+                place[:, slot, v] = _chosen(step[event, place[:, slot - 1, v]], rng)
+        numbers = np.array([b.number for b in self.bins])
+        within = self.scaling.decode(2 * (place + rng.random(place.shape)) / numbers - 1)
+        levels = np.array([np.nan if b.lowest is None else b.lowest for b in self.bins]) + place
+        return np.asarray(np.where(np.isnan(levels), within, levels))
 
 
 def distributions(counts: Floats, noise: float) -> Floats:

@@ -41,8 +41,8 @@ class Statistic:
     grid: int = 1  # integers in one unit, q; no entry of the right vector exceeds one unit
 
     def __post_init__(self) -> None:
-        if self.kind != "raw" and self.row_sensitivity_squared <= 0:
-            raise Refused(f"'{self.name}' has nothing to release: its radius must be above zero.")
+        if self.kind != "raw" and (self.row_sensitivity_squared <= 0 or self.right % self.blocks):
+            raise Refused(f"'{self.name}' needs a radius above zero and blocks of one size.")
 
     @property
     def row_sensitivity_squared(self) -> Fraction:

@@ -44,7 +44,7 @@ class Sums:
 def require_exact(statistic: Statistic, patients: int) -> None:
     """Refuse a statistic whose integers could leave their 64 or 53 bits, from public facts."""
     left, right = isqrt(statistic.left_squared), statistic.box
-    product = 0 if statistic.kind == "count" else (left or right) * right
+    product = 0 if statistic.kind == "count" else max(left, right) * right
     row = max(statistic.left * left**2, statistic.right * right**2)
     total = patients * statistic.largest_entry * statistic.lift
     if CHUNK * product >= 1 << 53 or row >= 1 << 62 or total >= 1 << 62:
@@ -92,7 +92,7 @@ def _counts(rows: Integers, statistic: Statistic) -> Integers:
     _require_rows(rows, statistic.right)
     boxed = ((rows >= 0) & (rows <= statistic.grid)).all(axis=1, keepdims=True)
     rows = np.where(boxed, rows, 0)
-    sums = rows.reshape(len(rows), statistic.blocks, -1).sum(axis=2)
+    sums = rows.reshape(len(rows), statistic.blocks, rows.shape[1] // statistic.blocks).sum(axis=2)
     return np.where((sums <= statistic.grid).all(axis=1, keepdims=True), rows, 0)
 
 

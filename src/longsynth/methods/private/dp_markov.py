@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from longsynth import encoding
 from longsynth.bundle import Bundle
+from longsynth.errors import Refused
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines, unconditional
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, MASKS, STRATA
-from longsynth.model.markov import Bins, Chains, bins_of, distributions
+from longsynth.model.markov import Chains, bins_of, distributions
 from longsynth.model.model import Model
 from longsynth.model.strata import population_masses, synthesis_strata
 from longsynth.privacy.ledger import Entry, Released
@@ -22,6 +23,7 @@ from longsynth.records import Cohort, Ints
 from longsynth.scaling import Scaling
 from longsynth.schema import Schema
 
+MOST_LEVELS = 60  # its transition tables grow with the square
 FIRST, STEPS = "first bins", "transitions"
 SHARES = {STRATA: 5, FIRST: 20, STEPS: 50, MASKS: 15, GAPS: 7, GAP_SQUARES: 3}  # of 100
 
@@ -107,7 +109,13 @@ class DPMarkov:
 
 
 def _widest(schema: Schema) -> int:
-    return max(b.number for b in bins_of(schema))
+    widest = max(b.number for b in bins_of(schema))
+    if widest > MOST_LEVELS:
+        raise Refused(
+            f"dp-markov takes at most {MOST_LEVELS} levels, and an ordinal variable has {widest}: "
+            "declare it continuous, or use another method."
+        )
+    return widest
 
 
 def _numbers(bundle: Bundle, name: str) -> NDArray[np.float64]:
@@ -118,18 +126,19 @@ def _numbers(bundle: Bundle, name: str) -> NDArray[np.float64]:
 def _counted(batch: Cohort, schema: Schema, scaling: Scaling, event: Ints) -> tuple[Ints, Ints]:
     """First bins and transitions of each patient over observed slots, one block a variable."""
     observed = encoding.seen(batch)
-    encoded = scaling.encode(np.where(observed, batch.values, 0.0))
+    values = np.where(observed, batch.values, 0.0)
+    encoded = scaling.encode(values)
     n, widest = batch.patients, _widest(schema)
     first = np.zeros((n, len(schema.variables), 2, widest), np.int64)
     steps = np.zeros((n, len(schema.variables), 2, widest, widest), np.int64)
     for v, bins in enumerate(bins_of(schema)):
-        _follow(bins, encoded[:, :, v], observed[:, :, v], event, first[:, v], steps[:, v])
+        place = bins.of(values[:, :, v], encoded[:, :, v])
+        _follow(place, observed[:, :, v], event, first[:, v], steps[:, v])
     return first.reshape(n, -1), steps.reshape(n, -1)
 
 
 def _follow(
-    bins: Bins,
-    encoded: NDArray[np.float64],
+    place: Ints,
     observed: NDArray[np.bool_],
     event: Ints,
     first: Ints,
@@ -137,9 +146,8 @@ def _follow(
 ) -> None:
     """Walk the slots; `last` is the last bin seen, or -1."""
     last = np.full(len(event), -1)
-    for slot in range(encoded.shape[1]):
-        bin_ = bins.of(encoded[:, slot])
-        seen = observed[:, slot]
+    for slot in range(place.shape[1]):
+        bin_, seen = place[:, slot], observed[:, slot]
         fresh, known = np.flatnonzero(seen & (last < 0)), np.flatnonzero(seen & (last >= 0))
         first[fresh, event[fresh], bin_[fresh]] = 1
         steps[known, event[known], last[known], bin_[known]] += 1
