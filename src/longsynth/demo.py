@@ -69,15 +69,17 @@ patients, stays inside""")
 
 
 def _table(rows: list[Row]) -> Table:
-    table = Table(title="Real against synthetic (weighted)", title_justify="left", pad_edge=False)
+    table = Table(
+        title="Real against synthetic (synth., weighted)", title_justify="left", pad_edge=False
+    )
     for column in (
         "variable",
-        "mean real",
-        "synthetic",
-        "sd real",
-        "synthetic",
-        "missing real",
-        "synthetic",
+        "mean",
+        "synth.",
+        "sd",
+        "synth.",
+        "missing",
+        "synth.",
     ):
         side: Literal["left", "right"] = "left" if column == "variable" else "right"
         table.add_column(column, justify=side, overflow="fold")

@@ -86,16 +86,20 @@ def blur(entry: Entry, schema: Schema, patients: int) -> str:
         case "strata":
             return f"±{sd:.1f} patients in each stratum"
         case "values":
-            return f"±{100 * mean:.2g} % of a half range in each mean{_example(schema, mean)}"
+            return f"±{_percent(mean)} % of a half range in each mean{_example(schema, mean)}"
         case "masks":
-            return f"±{100 * mean:.2g} percentage points in each missing rate"
+            return f"±{_percent(mean)} percentage points in each missing rate"
         case "gaps":
             factor = np.expm1(min(mean * np.log1p(schema.max_gap) / 2, 20.0))
-            return f"±{100 * factor:.2g} % of (1 h + gap) in each mean gap"
+            return f"±{_percent(factor)} % of (1 h + gap) in each mean gap"
         case "gap squares":
             return f"±{mean:.2g} in each mean square of a log gap"
         case _:
             return f"±{mean:.2g} in each mean"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g}" if share < 1 else f"{100 * share:,.0f}"
 
 
 def _example(schema: Schema, mean: float) -> str:
