@@ -65,7 +65,7 @@ Where to look:
   {out}/run/internal/              the comparison{" and two plots" if plots else ""}: shows real \
 patients, stays inside""")
     if not plots:
-        console.print("Plots need matplotlib: pip install 'longsynth[plots]'.")
+        console.print("Plots need matplotlib: pip install 'longsynth[plots]'.", markup=False)
 
 
 def _table(rows: list[Row]) -> Table:

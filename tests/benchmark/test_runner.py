@@ -139,3 +139,12 @@ def test_unknown_methods_and_repeated_seeds_are_refused_before_anything_is_writt
     with pytest.raises(Refused, match="different"):
         run_population(tmp_path / "p", seeds=(11, 11))
     assert not (tmp_path / "p").exists()
+
+
+def test_without_scikit_learn_a_study_is_refused_before_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(Refused, match="pip install"):
+        run_experiments(paper_study((11,)), tmp_path / "study")
+    assert not (tmp_path / "study").exists()

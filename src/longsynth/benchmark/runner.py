@@ -16,6 +16,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from longsynth.audit.classifiers import require_sklearn
 from longsynth.benchmark.cell import keeps_predictions, predictions_file, run_cell, scores_file
 from longsynth.benchmark.experiments import Experiment
 from longsynth.benchmark.results import joined, write_text_whole, write_whole
@@ -35,6 +36,7 @@ def run_experiments(
     """
     if out.exists() and not resume:
         raise Refused(f"{out} exists already: continue it with --resume, or choose another --out.")
+    require_sklearn()  # now, not after the first fits
     wanted = trials(experiments)
     out.mkdir(parents=True, exist_ok=True)
     with _only_one(out):
