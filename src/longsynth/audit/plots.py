@@ -9,11 +9,12 @@ from longsynth.audit.ranking import BINS, bin_of
 from longsynth.audit.result import BASE_RATE, ON_REAL, ON_SYNTHETIC, AuditResult, Source
 from longsynth.audit.utility import Predictions, curves
 
-LINES = {  # colours as in the other plots: real grey, synthetic red
-    Source(ON_REAL, "logistic"): ("#5b6770", "-", "real, logistic"),
-    Source(ON_REAL, "boosted"): ("#5b6770", "--", "real, boosted"),
-    Source(ON_SYNTHETIC, "logistic"): ("#c8553d", "-", "synthetic, logistic"),
-    Source(ON_SYNTHETIC, "boosted"): ("#c8553d", "--", "synthetic, boosted"),
+REAL, SYNTHETIC = "#5b6770", "#c8553d"
+LINES = {
+    Source(ON_REAL, "logistic"): (REAL, "-", "real, logistic"),
+    Source(ON_REAL, "boosted"): (REAL, "--", "real, boosted"),
+    Source(ON_SYNTHETIC, "logistic"): (SYNTHETIC, "-", "synthetic, logistic"),
+    Source(ON_SYNTHETIC, "boosted"): (SYNTHETIC, "--", "synthetic, boosted"),
 }
 FAINT = "#b9c0c5"
 STYLE: Any = {

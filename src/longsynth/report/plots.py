@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from longsynth.audit.plots import REAL, STYLE, SYNTHETIC
 from longsynth.io.writer import Trajectories
 from longsynth.report.compare import weights
 from longsynth.schema import Schema
-
-REAL, SYNTHETIC = "#5b6770", "#c8553d"
 
 
 def plot_all(
@@ -23,15 +22,7 @@ def plot_all(
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    style: Any = {
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.titlesize": 10,
-        "axes.labelsize": 9,
-        "xtick.labelsize": 8,
-        "ytick.labelsize": 8,
-    }
-    with pyplot.rc_context(style):
+    with pyplot.rc_context(STYLE):
         figures = {
             "distributions.png": _distributions(pyplot, schema, real, synthetic),
             "trajectories.png": _trajectories(pyplot, schema, real, synthetic),
