@@ -1,7 +1,7 @@
 """What every registered method must do, with any schema, a third party's included."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,40 +11,40 @@ from longsynth.bundle import Bundle
 from longsynth.fit import fit_without_privacy
 from longsynth.govern.release import release_files
 from longsynth.methods.method import OpenMethod, PrivateMethod
-from longsynth.methods.nonprivate.gaussian import ScoreDiff
 from longsynth.methods.registry import METHODS, all_methods
-from longsynth.model.model import Model
 from longsynth.privacy.sums import add_up
 from longsynth.records import Cohort
 from longsynth.schema import Schema
 from support import NoNoise, one_patient, random_cohort, replaced, small_schema
 
+PACKAGE = """
+from longsynth.methods.nonprivate.gaussian import ScoreDiff
+
 
 class Neighbour:
-    """A third party's method: the first record, again and again."""
+    name, summary = "neighbour", "an example from outside"
 
-    name: ClassVar[str] = "neighbour"
-    summary: ClassVar[str] = "an example from outside"
-
-    def learn(self, cohort: Cohort, schema: Schema) -> Mapping[str, Any]:
+    def learn(self, cohort, schema):
         return ScoreDiff().learn(cohort, schema)
 
-    def model(self, bundle: Bundle) -> Model:
+    def model(self, bundle):
         return ScoreDiff().model(bundle)
+"""
+
+
+def install(folder: Path, name: str) -> None:
+    """A third party's package on the path, with an entry point as pip would leave it."""
+    (folder / "neighbour.py").write_text(PACKAGE)
+    about = folder / "neighbour-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: neighbour\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[longsynth.methods]\n{name} = neighbour:Neighbour\n")
 
 
 @pytest.fixture(autouse=True)
-def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Point:
-        name = "neighbour"
-
-        def load(self) -> type[Neighbour]:
-            return Neighbour
-
-    def points(*, group: str) -> list[Point]:
-        return [Point()] if group == "longsynth.methods" else []
-
-    monkeypatch.setattr("longsynth.methods.registry.entry_points", points)
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, "neighbour")
+    monkeypatch.syspath_prepend(tmp_path)
 
 
 NAMES = [*METHODS, "neighbour"]
@@ -246,12 +246,12 @@ def test_markov_chains_refuse_more_levels_than_their_tables_can_hold() -> None:
         plan(schema, 40, epsilon=8, delta=1e-5, method="dp-markov")
 
 
-def test_ours_cannot_be_replaced_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Point:
-        name = "trust"
-
-        def load(self) -> type[Neighbour]:
-            return Neighbour
-
-    monkeypatch.setattr("longsynth.methods.registry.entry_points", lambda *, group: [Point()])
+def test_ours_cannot_be_replaced_from_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    install(other, "trust")
+    monkeypatch.syspath_prepend(other)
     assert all_methods()["trust"] is METHODS["trust"]
+    assert "neighbour" not in METHODS
