@@ -1,10 +1,7 @@
 """The commands as a newcomer uses them, in processes of their own, wrong flags included."""
 
-import contextlib
 import json
 import os
-import pty
-import re
 import shutil
 import signal
 import subprocess
@@ -12,7 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -306,37 +302,6 @@ def test_methods_are_listed_with_their_guarantee() -> None:
         assert any(name in line and "NOT PRIVATE" in line for line in lines)
     for name in ("dp-markov", "dp-score", "trust"):
         assert any(name in line and "(ε, δ) per patient" in line for line in lines)
-
-
-def test_progress_on_a_terminal_moves_in_public_steps(work: Path, tmp_path: Path) -> None:
-    """One patient has 20,000 rows; the counts shown are multiples of a batch all the same."""
-    folder = tmp_path / "crowd"
-    assert longsynth("simulate", "--patients", 9000, "--out", folder).returncode == 0
-    rows = pq.read_table(folder / "observations.parquet")
-    first = rows.slice(0, 1)
-    more = pa.concat_tables(
-        [first.set_column(1, "time", pa.array([float(-t)])) for t in range(20_000)]
-    )
-    pq.write_table(pa.concat_tables([rows, more]), folder / "observations.parquet")
-    master, slave = pty.openpty()
-    command = [sys.executable, "-m", "longsynth.cli", "fit", str(folder), *PROMISE]
-    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "120"}
-    done = subprocess.run(
-        [*command, "--out", str(tmp_path / "run")],
-        stderr=slave,
-        stdout=subprocess.PIPE,
-        env=environment,
-    )
-    os.close(slave)
-    shown = b""
-    with contextlib.suppress(OSError):
-        while chunk := os.read(master, 65_536):
-            shown += chunk
-    os.close(master)
-    assert done.returncode == 0
-    counts = {int(n) for n in re.findall(rb"(\d+)/9000", shown)}
-    assert counts, "the bar was shown"
-    assert counts <= {0, 4096, 8192, 9000}
 
 
 def test_help_starts_light_and_names_every_command() -> None:

@@ -11,7 +11,7 @@ from longsynth.errors import Refused
 
 ModelName = Literal["logistic", "boosted"]
 MODELS: tuple[ModelName, ...] = ("logistic", "boosted")
-INVERSE_PENALTY = 0.03  # C of the logistic regression on standardised summaries: best of six on simulated patients
+INVERSE_PENALTY = 0.03  # C on standardised summaries: the best of six on simulated patients
 BINS = 64  # of each summary, for the trees
 
 
