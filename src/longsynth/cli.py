@@ -21,7 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     help="Synthetic longitudinal patient records with a patient-level differential-privacy "
-    "guarantee that anyone can check. New here? Run [bold]longsynth demo[/].",
+    "guarantee whose account anyone can recompute. New here? Run [bold]longsynth demo[/].",
 )
 
 
