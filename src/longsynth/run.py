@@ -9,7 +9,7 @@ from longsynth.errors import Refused
 from longsynth.fit import fit, fit_without_privacy
 from longsynth.folders import new_folder
 from longsynth.govern.disclosed import write_disclosed
-from longsynth.govern.release import release_files
+from longsynth.govern.release import Release, release_files
 from longsynth.io.tables import CohortFolder
 from longsynth.methods.method import PrivateMethod
 from longsynth.methods.registry import method_named
@@ -53,7 +53,7 @@ def run_fit(
                 source.schema, source.patients, **promise, method=method, accounting=accounting
             )
             bundle = fit(watched, planned, noise=noise)
-            _write(scratch / "release", release_files(bundle))
+            _write(scratch / "release", release_files(Release(bundle)))
         used = resource.getrusage(resource.RUSAGE_SELF)
         notes = {
             "reading.json": source.repairs(),

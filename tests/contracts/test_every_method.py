@@ -9,7 +9,7 @@ import pytest
 from longsynth import Refused, fit, model_of, plan, sample, simulate, simulated_schema
 from longsynth.bundle import Bundle
 from longsynth.fit import fit_without_privacy
-from longsynth.govern.release import release_files
+from longsynth.govern.release import Release, release_files
 from longsynth.methods.method import OpenMethod, PrivateMethod
 from longsynth.methods.registry import METHODS, all_methods
 from longsynth.privacy.sums import add_up
@@ -132,11 +132,11 @@ def test_a_guarantee_is_a_release_and_no_guarantee_is_none(name: str) -> None:
             bundle.ledger.spent
             == plan(small_schema(), 60, epsilon=8, delta=1e-5, method=name).ledger.spent
         )
-        assert release_files(bundle)
+        assert release_files(Release(bundle))
     else:
         assert bundle.ledger.noise == "NOT PRIVATE"
         with pytest.raises(Refused, match="NOT PRIVATE"):
-            release_files(bundle)
+            release_files(Release(bundle))
         with pytest.raises(Refused, match="nothing to plan"):
             plan(small_schema(), 60, epsilon=8, delta=1e-5, method=name)
 

@@ -14,7 +14,8 @@ import pytest
 
 from longsynth import Bundle, Refused, ReleaseError, fit, load_release, model_of
 from longsynth.govern.ledger_file import ledger_json
-from longsynth.govern.release import ALLOWED, as_json, release_files
+from longsynth.govern.provenance import Provenance
+from longsynth.govern.release import ALLOWED, Release, as_json, release_files
 from longsynth.govern.statement import odds_in_words, statement
 from longsynth.govern.synthetic_folder import Recipe, write_synthetic
 from longsynth.govern.verify import verify
@@ -26,7 +27,7 @@ from support import NoNoise, random_cohort, small_plan, small_schema
 
 def write(bundle: Bundle, folder: Path) -> Path:
     folder.mkdir(parents=True)
-    for name, content in release_files(bundle).items():
+    for name, content in release_files(Release(bundle)).items():
         (folder / name).write_bytes(content)
     return folder
 
@@ -73,11 +74,11 @@ def test_a_release_reads_back_as_the_bundle_it_was(copies: tuple[Bundle, Path, P
 
 
 def test_a_release_is_written_from_the_allow_list(made: tuple[Bundle, Path, Path]) -> None:
-    assert set(release_files(made[0])) == set(ALLOWED)
+    assert set(release_files(Release(made[0]))) == set(ALLOWED)
 
 
 def test_the_same_bundle_gives_the_same_bytes(made: tuple[Bundle, Path, Path]) -> None:
-    assert release_files(made[0]) == release_files(made[0])
+    assert release_files(Release(made[0])) == release_files(Release(made[0]))
 
 
 def change_json(name: str, edit: Callable[[dict], None]) -> Callable[[Path], None]:  # type: ignore[type-arg]
@@ -246,7 +247,7 @@ def test_what_was_disclosed_cannot_be_released() -> None:
     found = curator.disclose("records", "everything", np.arange(3))
     bundle = Bundle("trust", small_schema().settled(3), curator.ledger, {"records": found})
     with pytest.raises(ReleaseError, match="NOT PRIVATE"):
-        release_files(bundle)
+        release_files(Release(bundle))
     with pytest.raises(TypeError, match="no promise"):
         ledger_json("trust", curator.ledger)
 
@@ -375,7 +376,7 @@ def test_many_patients_in_no_space_are_not_drawn(copies: tuple[Bundle, Path, Pat
 
 def test_the_statement_rounds_no_promise_down() -> None:
     planned = small_plan(80, epsilon=1.0000049, delta=1.0000049e-5)
-    text = statement(fit(random_cohort(80, 1), planned))
+    text = statement(fit(random_cohort(80, 1), planned), Provenance())
     assert "ε = 1.0000049, δ = 1.0000049e-05" in text
     assert odds_in_words(1.2) == "3.33"
     assert odds_in_words(12) == "162,755"

@@ -1,8 +1,8 @@
-"""The release folder: five files, every byte of which follows from the bundle.
+"""The release folder: five files, every byte of which follows from the bundle and its provenance.
 
-So a folder is read by taking the few facts that make a bundle (method, number of patients, budget,
-schema, integers), planning anew, and making all files again: whatever else a file says is either
-the same bytes or a forgery.
+So a folder is read by taking the few facts that make them (method, number of patients, budget,
+schema, integers; who fitted, under which form and book), planning anew, and making all files
+again: whatever else a file says is either the same bytes or a forgery.
 """
 
 import json
@@ -19,6 +19,7 @@ import numpy as np
 from longsynth.bundle import Bundle
 from longsynth.errors import ReleaseError
 from longsynth.govern.ledger_file import ledger_json
+from longsynth.govern.provenance import Provenance, provenance_json, read_provenance
 from longsynth.govern.statement import statement
 from longsynth.plan import plan
 from longsynth.privacy.budget import ACCOUNTINGS, Accounting
@@ -27,21 +28,28 @@ from longsynth.privacy.noise import OPENDP, TEST_ONLY
 from longsynth.schema_file import dump, parse_text
 from longsynth.version import VERSION
 
-FORMAT = 1
+FORMAT = 2
 CONTENT = ("STATEMENT.md", "ledger.json", "schema.yaml", "statistics.json")
 ALLOWED = (*CONTENT, "manifest.json")
 LARGEST = {"statistics.json": 500_000_000}  # bytes; of every other file a million
 
 
-def release_files(bundle: Bundle, version: str = VERSION) -> dict[str, bytes]:
+class Release(NamedTuple):
+    bundle: Bundle
+    provenance: Provenance = Provenance()
+    version: str = VERSION  # of the longsynth that wrote it
+
+
+def release_files(release: Release) -> dict[str, bytes]:
     """Return every file of a release. Nothing else may stand in the folder."""
+    bundle = release.bundle
     if not bundle.ledger.private:
         raise ReleaseError(
             f"method '{bundle.method}' is NOT PRIVATE: what it learnt may not be released."
         )
     integers = {name: released.values.tolist() for name, released in bundle.released.items()}
     files = {
-        "STATEMENT.md": statement(bundle).encode(),
+        "STATEMENT.md": statement(bundle, release.provenance).encode(),
         "ledger.json": as_json(ledger_json(bundle.method, bundle.ledger)),
         "schema.yaml": dump(bundle.schema).encode(),
         "statistics.json": json.dumps(integers, separators=(",", ":")).encode() + b"\n",
@@ -49,8 +57,9 @@ def release_files(bundle: Bundle, version: str = VERSION) -> dict[str, bytes]:
     files["manifest.json"] = as_json(
         {
             "format": FORMAT,
-            "longsynth": version,
+            "longsynth": release.version,
             "fingerprint": bundle.fingerprint,
+            "provenance": provenance_json(release.provenance),
             "files": {name: sha256(files[name]).hexdigest() for name in CONTENT},
         }
     )
@@ -60,24 +69,24 @@ def release_files(bundle: Bundle, version: str = VERSION) -> dict[str, bytes]:
 def load_release(folder: Path | str) -> Bundle:
     """Return the bundle of a release folder; refuse one that was altered or that no one may use."""
     folder = Path(folder)
-    bundle, version = read_bundle(folder)
-    if bundle.ledger.noise != OPENDP:
+    found = read_release(folder)
+    if found.bundle.ledger.noise != OPENDP:
         raise ReleaseError(
-            f"{folder} was made with {bundle.ledger.noise} noise: it protects nobody and cannot "
-            "be used. Fit again with `longsynth fit`."
+            f"{folder} was made with {found.bundle.ledger.noise} noise: it protects nobody and "
+            "cannot be used. Fit again with `longsynth fit`."
         )
-    expected = release_files(bundle, version)
+    expected = release_files(found)
     altered = [name for name in ALLOWED if read_file(folder, name) != expected[name]]
     if altered:
         raise ReleaseError(
             f"{folder} is not as longsynth wrote it: {', '.join(altered)} differ. Run "
             f"`longsynth verify {folder}` and ask for the folder again."
         )
-    return bundle
+    return found.bundle
 
 
-def read_bundle(folder: Path) -> tuple[Bundle, str]:
-    """Return the bundle that a folder's few independent facts make, and the writer's version."""
+def read_release(folder: Path) -> Release:
+    """Return what a folder's few independent facts make, before any file is compared with it."""
     manifest, stated = _json(folder, "manifest.json"), _json(folder, "ledger.json")
     integers = _json(folder, "statistics.json")
     if manifest.get("format") != FORMAT:
@@ -103,7 +112,11 @@ def read_bundle(folder: Path) -> tuple[Bundle, str]:
     version = str(manifest.get("longsynth"))
     if not re.fullmatch(r"\d+(\.\d+){1,2}\w{0,8}", version):
         raise ReleaseError(f"{folder / 'manifest.json'} names no version of longsynth.")
-    return Bundle(planned.method.name, planned.schema, ledger, released), version
+    provenance = read_provenance(manifest.get("provenance"))
+    if provenance is None:
+        raise ReleaseError(f"{folder / 'manifest.json'} does not hold the provenance of a fit.")
+    bundle = Bundle(planned.method.name, planned.schema, ledger, released)
+    return Release(bundle, provenance, version)
 
 
 class _Promise(NamedTuple):

@@ -8,6 +8,7 @@ from statistics import NormalDist
 
 from longsynth.bundle import Bundle
 from longsynth.govern.ledger_file import promised
+from longsynth.govern.provenance import Provenance
 from longsynth.privacy.budget import ACCOUNTINGS, Budget, epsilon_of
 from longsynth.privacy.noise import OPENDP
 
@@ -58,7 +59,52 @@ def rounded_up(number: float) -> str:
     return f"{Context(prec=6, rounding=ROUND_CEILING).create_decimal(Decimal(repr(number))):f}"
 
 
-def statement(bundle: Bundle) -> str:
+def cumulative(provenance: Provenance) -> str:
+    """Say what all fits about these patients add up to, as far as a budget book knows."""
+    if provenance.book is None:
+        return (
+            "- Other releases about the same patients. **No budget book was kept: repeated fits "
+            "were not added up.**"
+        )
+    return "- Releases about the same patients that were not charged to the budget book below."
+
+
+def people(provenance: Provenance) -> str:
+    """Say who fitted, and under which governance form, where that was given."""
+    by = provenance.fitted_by and f"- **Fitted by**: {provenance.fitted_by}.\n"
+    form = provenance.governance and (
+        f"- **Governance form**: the one with SHA-256 `{provenance.governance}`, which the data "
+        "holder can show.\n"
+    )
+    return (by or "") + (form or "")
+
+
+def book_section(provenance: Provenance) -> str:
+    """The guarantee of a book is its cap: ρ adds up, ε is converted once."""
+    if provenance.book is None:
+        return ""
+    rows = [
+        f"| {a.dataset} | ε = {as_typed(a.cap.epsilon)}, δ = {as_typed(a.cap.delta)} "
+        f"| {Attacker.against(a.cap.rho).shown()[0]} | {float(a.spent):.6g} of "
+        f"{float(a.cap.rho):.6g} "
+        f"| {rounded_up(epsilon_of(a.spent, a.cap.delta, a.cap.accounting))} |"
+        for a in provenance.book.accounts
+    ]
+    return f"""## All fits about these patients together
+
+This fit is entry {provenance.book.entry} of the data owner's budget book, charged before its \
+noise was drawn. The guarantee for all fits together is the cap, fixed before the first of them.
+
+| dataset | cap: the guarantee | attacker's limit, AUC | ρ spent so far | as ε |
+|---|---|---|---|---|
+{chr(10).join(rows)}
+
+The head of the book after this entry is `{provenance.book.head}`.
+
+"""
+
+
+def statement(bundle: Bundle, provenance: Provenance) -> str:
     ledger, schema = bundle.ledger, bundle.schema
     budget = promised(ledger)
     auc, found = Attacker.against(ledger.spent).shown()
@@ -91,7 +137,7 @@ was taken, group, event and site.
         ledger.noise
     } noise; the rest is computed from them and \
 from the public schema.
-
+{people(provenance)}
 ## What this ε means
 
 Take an attacker who knows every other patient's full record, both candidate records of one \
@@ -121,12 +167,12 @@ it, `gaussian` the exact one.
 | **total** | | | **{float(ledger.spent):.6g}** | **{
         float(100 * sum(e.share for e in ledger.entries)):g} %** |
 
-## What is not covered
+{book_section(provenance)}## What is not covered
 
 - Facts about the population: that a treatment goes with an outcome is learnt whether or not any \
 one patient took part.
 - Groups: for k patients together, such as a family, the protection weakens about k-fold in ε.
-- Other releases about the same patients. Repeated fits were not added up here.
+{cumulative(provenance)}
 - Facts about a whole site, the number of patients, and the choice of the public schema.
 - The run's `internal/` folder, which is not protected at all and must not leave.
 - Clinical validity: nothing here says that a finding in synthetic data holds for patients.

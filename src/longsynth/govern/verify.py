@@ -14,7 +14,7 @@ from longsynth.bundle import Bundle
 from longsynth.errors import Refused, ReleaseError
 from longsynth.govern.disclosed import holds_disclosed
 from longsynth.govern.ledger_file import promised
-from longsynth.govern.release import ALLOWED, read_bundle, read_file, regular_size, release_files
+from longsynth.govern.release import ALLOWED, read_file, read_release, regular_size, release_files
 from longsynth.govern.synthetic_folder import (
     FILES,
     Recipe,
@@ -57,8 +57,8 @@ def _findings(release: Path, synthetic: Path | None) -> Iterator[Finding]:
     if (release / "release").is_dir():
         raise ReleaseError(f"{release} is a run: give {release / 'release'}.")
     yield _only(release, ALLOWED)
-    bundle, version = read_bundle(release)
-    expected = release_files(bundle, version)
+    found = read_release(release)
+    bundle, expected = found.bundle, release_files(found)
     changed = [name for name in ALLOWED if read_file(release, name) != expected[name]]
     for name in (n for n in ALLOWED if n != "manifest.json"):
         same = name not in changed

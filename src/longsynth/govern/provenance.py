@@ -1,0 +1,99 @@
+"""Provenance: public facts about a fit that do not follow from its numbers.
+
+They stand in manifest.json and are told in STATEMENT.md. A signature covers them.
+"""
+
+import re
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+from longsynth.privacy.budget import Budget
+
+_NAME = re.compile(r"\w[\w .,@:+'-]{0,99}")
+_HASH, _EXACT = re.compile(r"[0-9a-f]{64}"), re.compile(r"\d{1,200}(/\d{1,200})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What a budget book says of one dataset after a charge."""
+
+    dataset: str
+    cap: Budget  # fixed before the first fit: the guarantee for all of them together
+    spent: Fraction  # ρ, this fit included
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a budget book wrote down for a fit before its noise was drawn."""
+
+    entry: int  # number of the charge in the book
+    head: str  # of the book's hash chain after it
+    accounts: tuple[Account, ...]  # the dataset's own, then its parents'
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    fitted_by: str | None = None
+    governance: str | None = None  # SHA-256 of the form that allowed the fit
+    book: Receipt | None = None  # None: repeated fits were not added up
+
+
+def provenance_json(found: Provenance) -> dict[str, Any]:
+    book = found.book and {
+        "entry": found.book.entry,
+        "head": found.book.head,
+        "accounts": [
+            {"dataset": a.dataset, "cap": asdict(a.cap), "spent_rho": str(a.spent)}
+            for a in found.book.accounts
+        ],
+    }
+    return {"fitted_by": found.fitted_by, "governance": found.governance, "book": book}
+
+
+def read_provenance(content: Any) -> Provenance | None:
+    """Return what `provenance_json` wrote; None for anything else. May raise what a hostile
+    budget raises."""
+    try:
+        book = content["book"] and Receipt(
+            content["book"]["entry"],
+            content["book"]["head"],
+            tuple(_account(account) for account in content["book"]["accounts"]),
+        )
+        found = Provenance(content["fitted_by"], content["governance"], book)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        return None
+    return found if _plausible(found) else None
+
+
+def is_name(text: object) -> bool:
+    """A name of a person or a dataset: up to a hundred letters, digits and few other signs."""
+    return isinstance(text, str) and _NAME.fullmatch(text) is not None
+
+
+def _account(content: Any) -> Account:
+    if not _EXACT.fullmatch(content["spent_rho"]):
+        raise ValueError
+    return Account(content["dataset"], Budget(**content["cap"]), Fraction(content["spent_rho"]))
+
+
+def _plausible(found: Provenance) -> bool:
+    book = found.book
+    return (
+        (found.fitted_by is None or is_name(found.fitted_by))
+        and (found.governance is None or _is_hash(found.governance))
+        and (
+            book is None
+            or (
+                type(book.entry) is int
+                and 0 < book.entry < 1 << 53
+                and _is_hash(book.head)
+                and 0 < len(book.accounts) <= 100
+                and all(is_name(a.dataset) and 0 < a.spent <= a.cap.rho for a in book.accounts)
+            )
+        )
+    )
+
+
+def _is_hash(text: object) -> bool:
+    return isinstance(text, str) and _HASH.fullmatch(text) is not None
