@@ -8,6 +8,7 @@ from longsynth.audit.attacks.attribute import attribute_scores
 from longsynth.audit.attacks.canary import (
     QUANTILE,
     canary_record,
+    canary_scores,
     exposure,
     exposure_score,
     with_canary,
@@ -192,3 +193,32 @@ def test_attacks_repeat() -> None:
             attack(schema, train, control, fresh, bootstrap=20, seed=3) for _ in range(2)
         )
         assert first == again
+
+
+def test_canaries_are_found_in_copies_and_four_more_than_one() -> None:
+    schema, train, control, _ = people()
+    scores = canary_scores(schema, train, control, lambda planted, _: planted, bootstrap=40)
+    found = by_metric(scores)
+    assert found["canary_advantage_4"].value == pytest.approx(4 / 400)
+    assert found["canary_advantage_1"].value == pytest.approx(1 / 400)
+    assert found["canary_baseline"].value == QUANTILE
+    assert all("proof" not in s.note and "safe" not in s.note and s.note for s in scores)
+
+
+def test_an_interval_of_canaries_spans_the_differences_between_fits() -> None:
+    schema, train, control, fresh = people()
+
+    def learns_now_and_then(planted: Cohort, draw: int) -> Cohort:
+        return planted if draw % 2 else fresh
+
+    scores = canary_scores(schema, train, control, learns_now_and_then, bootstrap=200)
+    advantage = by_metric(scores)["canary_advantage_4"]
+    assert 0 < advantage.lower < advantage.value < advantage.upper < 4 / 400
+
+
+def test_a_canary_that_nobody_learnt_from_gives_no_advantage() -> None:
+    schema, train, control, fresh = people()
+    scores = canary_scores(schema, train, control, lambda *_: fresh, bootstrap=40)
+    found = by_metric(scores)
+    assert found["canary_advantage_4"].value == found["canary_advantage_1"].value == 0
+    assert found["canary_exposure_1"].value == found["canary_exposure_control"].value

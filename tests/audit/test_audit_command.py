@@ -12,6 +12,7 @@ from audit.audit_support import weighted
 from longsynth.commands.audit import audit
 from longsynth.errors import Refused
 from longsynth.io.writer import write_cohort
+from longsynth.run import run_fit
 from longsynth.simulate import simulate, simulated_schema
 
 app = typer.Typer()
@@ -73,3 +74,30 @@ def test_schemas_that_differ_are_refused_and_nothing_is_written(work: Path) -> N
     assert "synthetic cohort has max_gap 24" in str(error)
     assert not (work / "audit").exists()
     assert not list(work.glob(".audit*"))
+
+
+@pytest.mark.parametrize(("method", "part"), [("trust", "release"), ("bootstrap", "internal")])
+def test_a_run_is_fitted_again_with_canaries(work: Path, method: str, part: str) -> None:
+    promise = {"epsilon": 4.0, "delta": 1e-5} if part == "release" else {}
+    run_fit(work / "train", work / "run", method=method, **promise)  # type: ignore[arg-type]
+    code, output, error = run(work, "--bootstrap", 20, "--canary", work / "run" / part)
+    assert code == 0, error
+    assert "canary_exposure_control" in output
+    page = (work / "audit" / "AUDIT.md").read_text()
+    assert "fitted again each time" in page
+    rows = {r["metric"]: r for r in json.loads((work / "audit" / "audit.json").read_text())}
+    advantage = rows["canary_advantage_4"]
+    assert advantage["lower"] <= advantage["value"] <= advantage["upper"]
+    assert (advantage["lower"] > 0) == (method == "bootstrap")
+
+
+def test_without_a_run_the_page_says_that_no_canary_was_planted(work: Path) -> None:
+    run(work, "--bootstrap", 0)
+    assert "Not planted" in (work / "audit" / "AUDIT.md").read_text()
+
+
+def test_a_folder_that_is_no_run_is_refused_before_anything_is_written(work: Path) -> None:
+    code, _, error = run(work, "--canary", work / "train")
+    assert code != 0
+    assert isinstance(error, Refused)
+    assert not (work / "audit").exists()

@@ -3,13 +3,14 @@
 Utility stands beside training on real patients and beside the base rate. Fidelity stands beside the
 training cohort's own distance from the test cohort, which no generator can be asked to beat.
 Attacks stand beside the same attacks on the training patients themselves: that is how they look
-when they succeed.
+when they succeed. Canaries stand beside fits in which none was planted.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 from longsynth.audit.attacks.attribute import attribute_scores
+from longsynth.audit.attacks.canary import Refit, canary_scores
 from longsynth.audit.attacks.membership import membership_scores
 from longsynth.audit.classifiers import MODELS, require_sklearn
 from longsynth.audit.fidelity import fidelity_scores
@@ -18,6 +19,7 @@ from longsynth.audit.result import (
     BASE_RATE,
     ON_REAL,
     ON_SYNTHETIC,
+    REFITS,
     SYNTHETIC,
     TRAINING,
     AuditResult,
@@ -40,11 +42,12 @@ def audit(
     synthetic: Trajectories,
     control: Trajectories | None = None,
     *,
+    refit: Refit | None = None,
     bootstrap: int = 200,
     seed: int = 0,
 ) -> AuditResult:
     """Audit synthetic patients. `control`, by default the test cohort, takes the outsiders' part
-    in attacks; neither may have been part of the fit."""
+    in attacks; neither may have been part of the fit. With `refit` canaries are planted too."""
     require_sklearn()
     control = test if control is None else control
     predictions = dict(_predictions(schema, train, test, synthetic))
@@ -63,6 +66,8 @@ def audit(
     for name, judged in ((SYNTHETIC, synthetic), (TRAINING, train)):
         for attack in (membership_scores, attribute_scores):
             add("attacks", Source(name), attack(schema, train, control, judged, **chance))
+    if refit is not None:
+        add("attacks", Source(REFITS), canary_scores(schema, train, control, refit, **chance))
     return AuditResult(
         schema=schema,
         rows=rows,

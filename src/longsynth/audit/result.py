@@ -13,6 +13,7 @@ WARNING = "Computed from real patients: this folder is internal and may not leav
 
 ON_SYNTHETIC, ON_REAL, BASE_RATE = "train on synthetic", "train on real", "base rate"
 SYNTHETIC, TRAINING = "synthetic patients", "training patients themselves"
+REFITS = "fits with planted canaries"
 
 
 @dataclass(frozen=True, slots=True)

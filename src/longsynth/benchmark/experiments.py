@@ -106,7 +106,7 @@ def paper_study(
             methods,
             drawn,
             {MAIN: base},
-            (*QUALITY, "telling apart", "attribute"),
+            (*QUALITY, "telling apart", "attribute", "membership elsewhere"),
             bootstrap=COMPARISON_BOOTSTRAP,
         ),
         Experiment(

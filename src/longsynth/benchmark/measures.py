@@ -1,10 +1,13 @@
 """MEASURES: what can be asked of a trial, by name. A measure turns evidence into scores."""
 
+import math
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+
+import numpy as np
 
 from longsynth.audit.comparisons.comparison import Comparison
 from longsynth.audit.comparisons.telling_apart import telling_apart
@@ -32,6 +35,7 @@ from longsynth.synthetic import Synthetic
 
 REPEATS = 3  # of a timing, after one that only warms up; the median counts
 MEGABYTE = 1e6
+ELSEWHERE_SEED, ELSEWHERE = 20_000_000, 4  # added to a seed: other people; how many times
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,27 @@ def _membership(evidence: Evidence) -> list[Score]:
     )
 
 
+def _membership_elsewhere(evidence: Evidence) -> list[Score]:
+    """The same attack on synthetic patients whose method never saw these members.
+
+    Five splits of few patients are never balanced: this is what they give to an attacker who
+    cannot know anything, so the attack is to be read as its difference from this.
+    """
+    from longsynth.audit.attacks.membership import membership_scores
+
+    trial, parts, schema = evidence.trial, evidence.parts, evidence.schema
+    found = []
+    for turn in range(ELSEWHERE):
+        seed = ELSEWHERE_SEED + ELSEWHERE * trial.seed + turn
+        others = population(trial.setting, seed).train
+        drawn: Synthetic | Cohort = others
+        if evidence.bundle is not None:
+            drawn = sample(model_of(fitted(trial, schema, others)), others.patients, seed=seed)
+        first, *_ = membership_scores(schema, parts.train, parts.control, drawn, seed=trial.seed)
+        found.append(first.value)
+    return [Score("mia_auc_elsewhere", float(np.mean(found)), math.nan, math.nan, "half")]
+
+
 def _attribute(evidence: Evidence) -> list[Score]:
     from longsynth.audit.attacks.attribute import attribute_scores
 
@@ -201,6 +226,7 @@ MEASURES: dict[str, Callable[[Evidence], list[Score]]] = {
     "fidelity": _fidelity,
     "telling apart": _telling_apart,
     "membership": _membership,
+    "membership elsewhere": _membership_elsewhere,
     "attribute": _attribute,
     "canary": _canary,
     "cost": _cost,

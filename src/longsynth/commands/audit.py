@@ -48,6 +48,13 @@ def audit(
         Path | None,
         typer.Option(help="Real outsiders for the attacks; the test cohort if not given."),
     ] = None,
+    canary: Annotated[
+        Path | None,
+        typer.Option(
+            help="The run to fit again with planted canaries: RUN/release, or RUN/internal of a "
+            "method that is not private."
+        ),
+    ] = None,
     bootstrap: Annotated[
         int, typer.Option(min=0, help="Resamples of patients for intervals; 0 for none.")
     ] = 200,
@@ -61,11 +68,13 @@ def audit(
     from longsynth.audit.audit import audit as judge
     from longsynth.audit.audit import write_audit
     from longsynth.audit.classifiers import require_sklearn
+    from longsynth.audit.refit import refit_like
     from longsynth.audit.synthetic_folder import read_synthetic
     from longsynth.folders import new_folder
     from longsynth.io.tables import read_cohort
 
     require_sklearn()
+    refit = refit_like(canary) if canary else None
     with new_folder(out) as scratch:
         train_schema, trained = read_cohort(train)
         test_schema, tested = read_cohort(test)
@@ -79,7 +88,7 @@ def audit(
                 "control": control_schema,
             }
         )
-        result = judge(schema, trained, tested, drawn, outsiders, bootstrap=bootstrap)
+        result = judge(schema, trained, tested, drawn, outsiders, refit=refit, bootstrap=bootstrap)
         write_audit(result, scratch)
     if json:
         from json import dumps
@@ -99,6 +108,8 @@ def _show(console: "Console", result: "AuditResult") -> None:
     console.print(_beside("fidelity", "Fidelity: distance from the test cohort", FIDELITY, result))
     title = "Attacks, and the same on the training patients as they are"
     console.print(_beside("attacks", title, ATTACKS, result))
+    if canaries := _canaries(result):
+        console.print(canaries)
     if warnings := group_warnings(result):
         console.print(f"Groups of which little can be said:\n{warnings}", markup=False)
     console.print(ON_ATTACKS)
@@ -137,3 +148,17 @@ def _beside(section: str, title: str, metrics: tuple[str, ...], result: "AuditRe
         score = synthetic[metric]
         table.add_row(heading(metric, score.better), shown(score), shown(training[metric]))
     return table
+
+
+def _canaries(result: "AuditResult") -> "Table | None":
+    from rich.table import Table
+
+    from longsynth.audit.page import heading, shown
+    from longsynth.audit.result import REFITS, Source
+
+    scores = result.of("attacks", Source(REFITS))
+    table = Table("", title="Canaries: four planted, one, and none", title_justify="left")
+    table.add_column(REFITS, justify="right")
+    for metric, score in scores.items():
+        table.add_row(heading(metric, score.better), shown(score))
+    return table if scores else None
