@@ -21,11 +21,12 @@ demo: install  ## simulate, fit, sample, verify and compare, in demo/
 test: install  ## every test
 	$(BIN)/python -m pytest --numprocesses 2 --quiet
 
-check: install  ## style, types and import contracts
+check: install  ## style, types, import contracts and dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python tools/dependency_audit.py
 
 bench: install  ## ratios against floors measured in the same run
 	$(BIN)/python benchmarks/speed.py --out benchmarks/results/speed.json
