@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/installed
 DOCS := .venv/installed-docs
 
-.PHONY: install demo test check bench paper docs clean
+.PHONY: install demo test mutants nightly check bench paper docs clean
 
 install: $(STAMP)
 
@@ -20,6 +20,15 @@ demo: install  ## simulate, fit, sample, verify and compare, in demo/
 
 test: install  ## every test
 	$(BIN)/python -m pytest --numprocesses 2 --quiet
+
+mutants: install  ## deliberate privacy bugs and who catches them; ONLY=noise tries some
+	PYTHONPATH=tests $(BIN)/python -m mutants $(ONLY)
+
+SEED ?= $(shell date +%j)
+nightly: mutants  ## the long games, fuzzing and kills; SEED=n repeats a night
+	$(BIN)/python benchmarks/game.py --check
+	$(BIN)/python tests/fuzz/fuzz.py --inputs 10000 --seed $(SEED)
+	PYTHONPATH=tests $(BIN)/python tests/atomic/kill_campaign.py --kills 200
 
 check: install  ## style, types, import contracts and dependencies
 	$(BIN)/ruff check .

@@ -1,19 +1,21 @@
 """The commands. Each one parses, calls one function and prints; libraries load when needed."""
 
-import signal
-import sys
-import traceback
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from longsynth.commands.attack import app as attack
 from longsynth.commands.audit import audit
 from longsynth.commands.bench import app as bench
+from longsynth.commands.budget import app as budget
 from longsynth.commands.check import check
+from longsynth.commands.ending import run
+from longsynth.commands.governance import app as governance
 from longsynth.commands.methods import methods
-from longsynth.privacy.errors import ArithmeticFault, Refused
+from longsynth.commands.sign import keygen, sign
+from longsynth.privacy.errors import Refused
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -118,6 +120,14 @@ def fit(
     delta: Annotated[float | None, DELTA] = None,
     method: Method = "trust",
     accounting: Accounting = Accountings.zcdp,
+    book: Annotated[
+        Path | None, typer.Option(help="The data owner's budget book, charged before the fit.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="Which dataset of the book this is.")] = None,
+    governance: Annotated[
+        Path | None, typer.Option(help="The governance form that has to allow this fit.")
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="Who fits; someone else signs.")] = None,
 ) -> None:
     """Release private statistics of a cohort: writes RUN/release and RUN/internal.
 
@@ -127,7 +137,16 @@ def fit(
     from longsynth.run import run_fit
 
     bundle = run_fit(
-        cohort, out, epsilon=epsilon, delta=delta, method=method, accounting=accounting.value
+        cohort,
+        out,
+        epsilon=epsilon,
+        delta=delta,
+        method=method,
+        accounting=accounting.value,
+        book=book,
+        dataset=dataset,
+        governance=governance,
+        fitted_by=by,
     )
     if epsilon is None:
         typer.echo(
@@ -137,6 +156,8 @@ def fit(
         return
     if bundle.ledger.budget and (note := delta_warning(bundle.ledger.budget, bundle.patients)):
         typer.echo(f"Note: {note}")
+    if book is None:
+        typer.echo("Note: no budget book was kept; repeated fits of these patients do not add up.")
     typer.echo(
         f"Wrote {out / 'release'}: may leave with ε = {as_typed(epsilon)}, "
         f"δ = {as_typed(delta or 0)}; see its "
@@ -209,11 +230,17 @@ def verify(
     synthetic: Annotated[
         Path | None, typer.Argument(help="A synthetic folder to draw again and compare.")
     ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="Public key (KEY.pub) of who has to have signed it.")
+    ] = None,
+    governance: Annotated[
+        Path | None, typer.Option(help="Governance form that it has to keep to.")
+    ] = None,
 ) -> None:
     """Check without the data that a release is consistent. Exit 0 if all holds, else 1."""
     from longsynth.govern.verify import verify as check
 
-    findings = check(release, synthetic)
+    findings = check(release, synthetic, key=key, governance=governance)
     for finding in findings:
         typer.echo(f"{'ok  ' if finding.good else 'FAIL'} {finding.sentence}")
     failed = sum(not finding.good for finding in findings)
@@ -237,10 +264,15 @@ def demo(
     run_demo(out)
 
 
+app.add_typer(attack, name="attack")
 app.command()(audit)
 app.add_typer(bench, name="bench")
+app.add_typer(budget, name="budget")
 app.command()(check)
+app.add_typer(governance, name="governance")
+app.command()(keygen)
 app.command()(methods)
+app.command()(sign)
 
 
 def _conditions(where: list[str]) -> dict[str, str]:
@@ -259,25 +291,8 @@ def _print_json(content: object) -> None:
 
 
 def main() -> None:
-    """Run the commands; a refusal is one message and exit code 2."""
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))  # so that scratch is removed
-    try:
-        app()
-    except Refused as refusal:
-        typer.echo(f"longsynth: {refusal}", err=True)
-        sys.exit(2)
-    except ArithmeticFault as fault:
-        typer.echo(f"longsynth: {fault}", err=True)
-        sys.exit(3)
-    except Exception as error:  # noqa: BLE001  a traceback could quote a patient's value
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        typer.echo(
-            f"longsynth: unexpected {type(error).__name__} at {Path(place.filename).name}:"
-            f"{place.lineno}. Its text is withheld, as it could quote a record. Please report the "
-            "place, or call the Python API to see more.",
-            err=True,
-        )
-        sys.exit(3)
+    """Run the commands; `commands/ending.py` lists the exit codes."""
+    run(app)
 
 
 if __name__ == "__main__":

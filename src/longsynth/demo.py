@@ -8,7 +8,7 @@ from typing import Literal
 from rich.table import Table
 
 from longsynth.errors import ReleaseError
-from longsynth.folders import new_folder
+from longsynth.folders import new_folder, write_whole
 from longsynth.govern.release import load_release
 from longsynth.govern.synthetic_folder import Recipe, write_synthetic
 from longsynth.govern.verify import verify
@@ -51,7 +51,9 @@ def run_demo(out: Path) -> None:
         drawn = sample(model, PATIENTS, seed=SYNTHETIC_SEED)
         rows = compare(schema, real, drawn)
         internal = run / "internal"
-        (internal / "comparison.json").write_text(json.dumps([asdict(r) for r in rows], indent=2))
+        write_whole(
+            internal / "comparison.json", json.dumps([asdict(r) for r in rows], indent=2).encode()
+        )
         plots = plot_all(schema, real, drawn, internal)
         console.print(_table(rows))
     console.print(

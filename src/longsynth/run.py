@@ -7,8 +7,13 @@ from pathlib import Path
 from longsynth.bundle import Bundle
 from longsynth.errors import Refused
 from longsynth.fit import fit, fit_without_privacy
-from longsynth.folders import new_folder
+from longsynth.folders import new_folder, noting
+from longsynth.govern.book import Book
 from longsynth.govern.disclosed import write_disclosed
+from longsynth.govern.form.allows import allows
+from longsynth.govern.form.file import load_form
+from longsynth.govern.names import require_name
+from longsynth.govern.provenance import Provenance
 from longsynth.govern.release import Release, release_files
 from longsynth.io.tables import CohortFolder
 from longsynth.methods.method import PrivateMethod
@@ -29,18 +34,36 @@ def run_fit(
     delta: float | None = None,
     method: str = "trust",
     accounting: Accounting = "zcdp",
+    book: Path | None = None,
+    dataset: str | None = None,
+    governance: Path | None = None,
+    fitted_by: str | None = None,
     noise: NoiseSource | None = None,
 ) -> Bundle:
     """Fit a cohort folder and write RUN whole, or not at all. `noise` is for tests.
 
     A private method needs a budget. Any other must not be given one, and writes RUN/internal only.
+    What the governance form does not allow is refused before the book is charged, and the book is
+    charged before noise is drawn: from then on the budget is spent, whatever becomes of the fit.
     """
     private = isinstance(method_named(method), PrivateMethod)
     if private and (epsilon is None or delta is None):
         raise Refused(f"method '{method}' needs a budget: give --epsilon and --delta.")
     if not private and not (epsilon is None and delta is None):
         raise Refused(f"method '{method}' is NOT PRIVATE: leave out --epsilon and --delta.")
-    with CohortFolder(cohort) as source, new_folder(out) as scratch, progress_bar() as progress:
+    if not private and (book or governance or fitted_by):
+        raise Refused(f"method '{method}' is NOT PRIVATE: leave out --book, --governance and --by.")
+    if (book is None) != (dataset is None):
+        raise Refused("give --book and --dataset together: a book holds several datasets.")
+    if fitted_by is not None:
+        require_name(fitted_by)
+    form = load_form(governance) if governance else None
+    with (
+        noting() as afterwards,
+        CohortFolder(cohort) as source,
+        new_folder(out) as scratch,
+        progress_bar() as progress,
+    ):
         settled = source.schema.settled(source.patients)
         watched = Watched(source, settled, counted_by(progress, "fit", source.patients))
         (scratch / "internal").mkdir(mode=0o700)
@@ -52,8 +75,23 @@ def run_fit(
             planned = plan(
                 source.schema, source.patients, **promise, method=method, accounting=accounting
             )
+            if form:
+                allows(
+                    form,
+                    schema=source.schema,
+                    method=method,
+                    budget=planned.ledger.budget,
+                    patients=source.patients,
+                    dataset=dataset,
+                    fitted_by=fitted_by,
+                )
+            receipt = None
+            if book and dataset:
+                receipt = Book(book).charge(dataset, planned.ledger, method=method)
+                afterwards.append(f"Entry {receipt.entry} of {book} is charged and stays spent.")
             bundle = fit(watched, planned, noise=noise)
-            _write(scratch / "release", release_files(Release(bundle)))
+            provenance = Provenance(fitted_by, form.sha256 if form else None, receipt)
+            _write(scratch / "release", release_files(Release(bundle, provenance)))
         used = resource.getrusage(resource.RUSAGE_SELF)
         notes = {
             "reading.json": source.repairs(),

@@ -1,6 +1,5 @@
 """Schema: the public facts of a cohort, fixed before any patient is read."""
 
-from math import isfinite
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -10,6 +9,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from longsynth.constants import Constants, Settled
 
 TIME_UNITS = {"seconds": 1 / 3600, "minutes": 1 / 60, "hours": 1.0, "days": 24.0}
+FAR = 1e30  # no unit needs larger numbers, or a range below 1/FAR; beyond, arithmetic fails
+STABLE = 1e12  # likewise for the constants that stabilise a model
 RESERVED = {"patient_id", "time", "group", "event", "site", "weight"}
 
 
@@ -64,14 +65,17 @@ class Variable(Public):
             )
         if not low < high:
             raise Wrong(f"bounds must rise, but {low:g} is not below {high:g}", "bounds")
-        if not isfinite(high - low):
-            raise Wrong("bounds lie too far apart for arithmetic; narrow them", "bounds")
+        if max(-low, high) > FAR or high - low < 1 / FAR or 0 < low < 1 / FAR:
+            message = "bounds lie too far apart or too close for arithmetic; narrow them, or use "
+            raise Wrong(message + "another unit", "bounds")
         if self.kind == "ordinal" and not (low.is_integer() and high.is_integer()):
             raise Wrong("the bounds of an ordinal variable are its first and last level", "bounds")
         if self.kind == "ordinal" and high - low > 999:
             raise ValueError("an ordinal variable has at most 1000 levels; make it continuous")
         if self.transform == "log" and (low <= 0 or self.kind != "continuous"):
             raise Wrong("log needs a continuous variable with bounds above zero", "transform")
+        if not 1 / FAR <= (self.scale or 1) <= FAR:
+            raise Wrong("too large or too small for arithmetic; use another unit", "scale")
         if self.centre is not None and not low <= self.centre <= high:
             raise Wrong(f"centre {self.centre:g} must lie inside the bounds", "centre")
         return self
@@ -112,7 +116,7 @@ class Schema(Public):
     longsynth: Literal[1]  # version of this file's format
     name: str = Field(min_length=1)
     slots: int = Field(ge=1, le=2000)  # T
-    max_gap: float = Field(gt=0)  # Δ_max in hours
+    max_gap: float = Field(gt=0, le=1e9)  # Δ_max in hours
     patient: Column = Column()
     time: Time = Time()
     group: Labels = Labels(column="group", levels=("0", "1"))
@@ -142,6 +146,9 @@ class Schema(Public):
             raise Wrong("missing_min must lie below missing_max", "constants", "missing_min")
         if (constants.clip_radius or 0) > 1e4:
             raise Wrong("too large; √(T·V) always suffices", "constants", "clip_radius")
+        for what in ("ridge", "eigen_floor", "eigen_cap"):
+            if not 1 / STABLE <= (getattr(constants, what) or 1) <= STABLE:
+                raise Wrong(f"must lie between {1 / STABLE:g} and {STABLE:g}", "constants", what)
         if (constants.release, constants.condition_gram) == ("joint", "released"):
             message = "a joint release needs condition_gram: derived"
             raise Wrong(message, "constants", "condition_gram")
@@ -149,6 +156,8 @@ class Schema(Public):
             for i, v in enumerate(self.variables):
                 if v.kind == "continuous" and (v.centre is None or v.scale is None):
                     raise Wrong("encoding: reference needs its centre and scale", "variables", i)
+                if 1e9 * (v.scale or 1) < abs(v.centre or 0):
+                    raise Wrong("too small beside its centre", "variables", i, "scale")
         return self
 
     def levels(self, what: str) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ from longsynth.errors import SchemaError
 from longsynth.schema import Schema
 
 LARGEST = 1_000_000  # bytes
-DEEPEST = 20
+DEEPEST, MOST = 20, 50_000  # lists within lists; values, keys and brackets
+SAID, LETTERS = 20, 200  # problems that are told, and how much of each
 Place = tuple[str | int, ...]
 _MISREAD = {  # what YAML makes of a bare word or number, and where that surprises
     "bool": ("a truth value", ""),
@@ -49,11 +50,13 @@ def parse_text(text: str, where: str) -> Schema:
     lines: dict[Place, int] = {}
     depth = 0
     try:
-        for event in yaml.parse(text, yaml.SafeLoader):
+        for number, event in enumerate(yaml.parse(text, yaml.SafeLoader)):
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > DEEPEST:  # here, as deep nesting would keep what follows busy for hours
                 raise _refused(where, event, "lists within lists, deeper than any schema")
+            if number > MOST:
+                raise _refused(where, event, "more values than any schema has: is it another file?")
             if isinstance(event, yaml.AliasEvent):
                 raise _refused(where, event, "a YAML alias (*name): write the value out")
         root = yaml.compose(text, yaml.SafeLoader)
@@ -63,13 +66,13 @@ def parse_text(text: str, where: str) -> Schema:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise SchemaError(
-            f"{where}, line {line}: not YAML: {error.problem}. Check colons, quotes and brackets, "
-            "and indent with spaces."
+            f"{where}, line {line}: not YAML: {_shown(str(error.problem))}. Check colons, quotes "
+            "and brackets, and indent with spaces."
         ) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise SchemaError(f"{where}, line {line}: a control character: remove it.") from None
-    except (ValueError, RecursionError):
+    except (ValueError, LookupError, RecursionError):  # !!int '' is a LookupError
         raise SchemaError(f"{where} cannot be read as YAML: write it more plainly.") from None
     if not isinstance(content, dict):
         raise SchemaError(
@@ -83,7 +86,9 @@ def parse_text(text: str, where: str) -> Schema:
         problems = sorted(
             _problem(e, lines) for e in details if (e["type"], e["loc"] in inner) != _EMPTIED
         )
-        raise SchemaError("\n".join(f"{where}, line {n}: {p}" for n, p in problems)) from None
+        told = [f"{where}, line {n}: {p}" for n, p in problems[:SAID]]
+        more = len(problems) - len(told)
+        raise SchemaError("\n".join(told + [f"and {more:,} more." for _ in [0] if more])) from None
 
 
 def dump(schema: Schema) -> str:
@@ -142,7 +147,13 @@ def _kind(node: yaml.Node) -> str:
 
 def _refused(where: str, at: yaml.Node | yaml.Event, why: str) -> SchemaError:
     line = at.start_mark.line + 1 if at.start_mark else 1
-    return SchemaError(f"{where}, line {line}: {why}.")
+    return SchemaError(f"{where}, line {line}: {_shown(why)}.")
+
+
+def _shown(text: str) -> str:
+    """Short, and without anything that a terminal would obey or could not print."""
+    plain = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return plain if len(plain) <= LETTERS else f"{plain[:LETTERS]}…"
 
 
 def _problem(error: ErrorDetails, lines: dict[Place, int]) -> tuple[int, str]:
@@ -164,7 +175,7 @@ def _problem(error: ErrorDetails, lines: dict[Place, int]) -> tuple[int, str]:
             pass
         case _:
             message = message[0].lower() + message[1:]
-    return lines[known], f"{name}: {message}."
+    return lines[known], f"{_shown(name)}: {_shown(message)}."
 
 
 def _keys_at(place: Place) -> list[str]:

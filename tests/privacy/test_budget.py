@@ -3,12 +3,21 @@
 from decimal import Decimal
 from fractions import Fraction
 
+import mpmath as mp
 import pytest
 from dp_accounting import GaussianDpEvent, NeighboringRelation
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
 
-from longsynth.privacy.budget import ACCOUNTINGS, Accounting, Budget, epsilon_of, gaussian_delta
+from longsynth.privacy.budget import (
+    ACCOUNTINGS,
+    DELTA_RESERVE,
+    EPSILON_RESERVE,
+    Accounting,
+    Budget,
+    epsilon_of,
+    gaussian_delta,
+)
 from longsynth.privacy.errors import Refused
 
 # ε at δ = 1e-5: paper, zcdp, gaussian
@@ -86,6 +95,44 @@ def test_the_exact_curve_agrees_with_high_precision() -> None:
         exact = mpmath.ncdf(-e / m + m / 2) - mpmath.exp(e) * mpmath.ncdf(-e / m - m / 2)
         ours = mpmath.mpf(str(gaussian_delta(Decimal(str(mu)), Decimal(str(epsilon)))))
         assert 0 < ours - exact < mpmath.mpf("2e-50")
+
+
+def least_epsilon(rho: Fraction, delta: float, accounting: Accounting) -> mp.mpf:
+    """The ε that ρ means, from the formulas, in 60 digits and without any rounding up."""
+    total, tail = mp.mpf(rho.numerator) / rho.denominator, -mp.log(mp.mpf(str(delta)))
+    if accounting == "paper":
+        return total + 2 * mp.sqrt(total * tail)
+    if accounting == "gaussian":
+        mu, kept = mp.sqrt(2 * total), mp.mpf(str(delta)) * (1 - mp.mpf(str(DELTA_RESERVE)))
+        low, high = mp.mpf(0), mp.mpf(200)
+        for _ in range(160):
+            middle = (low + high) / 2
+            tails = mp.ncdf(mu / 2 - middle / mu), mp.ncdf(-mu / 2 - middle / mu)
+            below = tails[0] - mp.exp(middle) * tails[1] <= kept
+            low, high = (low, middle) if below else (middle, high)
+        return high + mp.mpf(str(EPSILON_RESERVE))
+
+    def at(x: mp.mpf) -> mp.mpf:
+        a = 1 + mp.exp(x)
+        return a * total + (tail - mp.log(a)) / (a - 1) + mp.log(1 - 1 / a)
+
+    low, high = mp.mpf(-10), mp.mpf(30)
+    for _ in range(130):
+        left, right = (2 * low + high) / 3, (low + 2 * high) / 3
+        low, high = (low, right) if at(left) <= at(right) else (left, high)
+    return at(low)
+
+
+@pytest.mark.parametrize("accounting", ACCOUNTINGS)
+@pytest.mark.parametrize("epsilon", [0.5, 4.0, 12.0])
+def test_no_last_digit_is_rounded_to_the_unsafe_side(
+    accounting: Accounting, epsilon: float
+) -> None:
+    mp.mp.dps = 60
+    rho = Budget(epsilon, 1e-5, accounting).rho
+    assert least_epsilon(rho, 1e-5, accounting) <= epsilon
+    for spent in (rho, rho / 3):
+        assert least_epsilon(spent, 1e-5, accounting) <= epsilon_of(spent, 1e-5, accounting)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), float("inf"), 101.0])

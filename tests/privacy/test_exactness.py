@@ -84,13 +84,13 @@ def test_chunks_add_to_the_same_integers(statistic: Statistic, size: int) -> Non
 
 
 def test_the_order_of_patients_and_the_batch_size_change_no_integer() -> None:
-    cohort = random_cohort(500, seed=1)
-    shuffled = cohort.take(np.random.default_rng(2).permutation(500))
-    plan = small_plan(500)
+    cohort = random_cohort(200, seed=1)
+    shuffled = cohort.take(np.random.default_rng(2).permutation(200))
+    plan = small_plan(200)
     statistics = [s for s, _ in plan.stages[0]]
 
     class InBatches:
-        patients = 500
+        patients = 200
 
         def __init__(self, cohort: Cohort, size: int) -> None:
             self.cohort, self.size = cohort, size
@@ -102,7 +102,7 @@ def test_the_order_of_patients_and_the_batch_size_change_no_integer() -> None:
         return plan.method.contributions(batch, plan.schema, plan.stages[0], {})
 
     expected = sum_over(cohort, statistics, features)
-    for source in (InBatches(cohort, 1), InBatches(cohort, 33), InBatches(shuffled, 499)):
+    for source in (InBatches(cohort, 1), InBatches(cohort, 33), InBatches(shuffled, 199)):
         for a, b in zip(expected, sum_over(source, statistics, features), strict=True):
             assert a.rows == b.rows
             assert np.array_equal(a.total, b.total)

@@ -1,6 +1,7 @@
 """Noise as it is drawn: law, independence, freshness. Fails at p < 1e-6, so not by chance."""
 
 import multiprocessing
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ def drawn(n: int, sigma: float) -> np.ndarray:
 
 
 def test_draws_follow_the_discrete_gaussian_pmf() -> None:
-    sigma, n = 3.0, 60_000
+    sigma, n = 3.0, 30_000
     support = np.arange(-60, 61)
     pmf = np.exp(-(support**2) / (2 * sigma**2))
     pmf /= pmf.sum()
@@ -34,11 +35,13 @@ def test_draws_follow_the_discrete_gaussian_pmf() -> None:
 
 
 def test_large_scales_have_the_right_variance() -> None:
-    sigma, n = 2.0**40, 40_000
+    sigma, n = 2.0**40, 20_000
     z = drawn(n, sigma) / sigma
     statistic = (z**2).sum()
     assert ALPHA < stats.chi2.cdf(statistic, n) < 1 - ALPHA
     assert stats.kstest(z, "norm").pvalue > ALPHA
+    beyond = int((np.abs(z) > 3).sum())
+    assert stats.binomtest(beyond, n, 2 * stats.norm.sf(3)).pvalue > ALPHA, "the tails"
 
 
 def test_every_line_of_a_fit_carries_exactly_the_noise_it_is_charged_for() -> None:
@@ -49,10 +52,11 @@ def test_every_line_of_a_fit_carries_exactly_the_noise_it_is_charged_for() -> No
         for name, entry in ((e.statistic.name, e) for e in plan.ledger.entries):
             noise = np.array([f.released[name].values - exact.released[name].values for f in fits])
             z = noise / entry.sigma  # (fits, numbers)
-            assert ALPHA < stats.chi2.cdf((z**2).sum(), z.size) < 1 - ALPHA, name
+            chance = stats.chi2.cdf((z**2).sum(), z.size)
+            assert ALPHA / 10 < chance < 1 - ALPHA / 10, name  # one of some ten lines
             assert (noise != 0).any(axis=0).all(), f"{name}: a number without noise"
             again = len(fits) * (z.mean(axis=0) ** 2)  # each number is centred at the truth
-            assert stats.chi2.sf(again.sum(), len(again)) > ALPHA, name
+            assert stats.chi2.sf(again.sum(), len(again)) > ALPHA / 10, name
 
 
 def test_noise_is_fresh_across_lines_and_fits() -> None:
@@ -65,11 +69,11 @@ def test_noise_is_fresh_across_lines_and_fits() -> None:
             (bundle.released[n].values - exact.released[n].values) / bundle.released[n].entry.sigma
             for n in bundle.released
         ]
-    for i in range(len(scaled)):
-        for j in range(i):
-            n = min(len(scaled[i]), len(scaled[j]))
-            r = np.corrcoef(scaled[i][:n], scaled[j][:n])[0, 1]
-            assert abs(np.arctanh(r)) * np.sqrt(max(n - 3, 1)) < 5.5
+    pairs = list(combinations((line for line in scaled if len(line) > 3), 2))
+    assert len(pairs) > 50
+    for one, other in pairs:
+        n = min(len(one), len(other))
+        assert stats.pearsonr(one[:n], other[:n]).pvalue > ALPHA / len(pairs)
 
 
 def _draw_in_child(queue: "multiprocessing.Queue[list[int]]") -> None:

@@ -4,14 +4,20 @@ Whatever still differs between two cohorts of one size has left by another way t
 """
 
 import logging
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from rich.progress import Progress
 
 from longsynth import simulated_schema
 from longsynth.cli import main
+from longsynth.engines import local
+from longsynth.io import tables
 from longsynth.io.writer import write_cohort
+from longsynth.privacy import budget
 from longsynth.privacy.noise import OpenDPNoise
 from longsynth.records import Cohort
 from longsynth.schema_file import dump
@@ -44,7 +50,11 @@ def edited(cohort: Cohort, **changes: np.ndarray) -> Cohort:
     return Cohort(**{n: changes.get(n, getattr(cohort, n)) for n in Cohort.__slots__})
 
 
-def cohorts(tmp: Path) -> list[Path]:
+UNLIKE = ("typical", "no rows", "wild", "one stratum", "messy csv", "crowded csv")
+OTHERS = ("typical", "all missing", "one slot", "not finite", "nan", "huge gaps", "negative time")
+
+
+def cohorts(tmp: Path, names: tuple[str, ...]) -> list[Path]:
     """Patients as unlike each other as files allow, all with the same number of patients."""
     base = simulate(N, seed=1)
     full = np.ones_like(base.observed)
@@ -60,20 +70,18 @@ def cohorts(tmp: Path) -> list[Path]:
         "huge gaps": edited(base, gaps=np.full_like(base.gaps, 1e307)),
         "negative time": edited(base, gaps=-base.gaps),
     }
-    folders = []
     for name, cohort in variants.items():
-        folder = tmp / name
-        folder.mkdir()
-        write_cohort(folder, SCHEMA, [cohort])
-        folders.append(folder)
+        (tmp / name).mkdir()
+        write_cohort(tmp / name, SCHEMA, [cohort])
     header = ",".join(["patient_id", "time", *NAMES])
     people = [f"{i},1,0,B" for i in range(N)]
     messy = [f"{i % N},{i // N},{'x' * (i % 7)},inf,-inf,nan,1e999,\x00" for i in range(5 * N)]
-    folders.append(as_csv(tmp / "messy csv", header, messy, people))
+    as_csv(tmp / "messy csv", header, messy, people)
     odd = [f"{i},?,unknown,\xff" for i in range(N)]
     crowd = [f"0,{t},80,18,97,3,1,0" for t in range(3000)] + ["ghost,1,1,1,1,1,1,1", '3,1,"80']
-    folders.append(as_csv(tmp / "crowded csv", header, crowd, odd))
-    return folders
+    crowd += ["4,never,80,18,97,3,1,0"]
+    as_csv(tmp / "crowded csv", header, crowd, odd)
+    return [tmp / name for name in names]
 
 
 def run(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
@@ -95,36 +103,108 @@ def constant_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OpenDPNoise, "add", constant_add)
 
 
+@pytest.fixture(autouse=True)
+def remembered_conversions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every fit here converts the same budget, in decimal arithmetic: once is enough."""
+    monkeypatch.setattr(budget, "_normal_cdf", cache(budget._normal_cdf))
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What progress bars are told, which a terminal would show. Rows come in small batches."""
+    told: list[float] = []
+    monkeypatch.setattr(Progress, "advance", lambda _, task, step: told.append(step))
+    monkeypatch.setattr(tables, "ROWS", 64)
+    return told
+
+
+def in_full(
+    arguments: list[str], folder: Path, capfd: pytest.CaptureFixture[str]
+) -> dict[str, Any]:
+    """Everything that a command lets out: exit code, both streams and the files of a folder."""
+    code, out, err = run(arguments, capfd)
+    return {"exit code": code, "standard output": out, "standard error": err, **contents(folder)}
+
+
 @pytest.mark.usefixtures("constant_mechanism")
+@pytest.mark.parametrize("names", [UNLIKE, OTHERS], ids=["unlike", "others"])
 def test_nothing_but_the_mechanism_tells_two_cohorts_apart(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    steps: list[float],
+    names: tuple[str, ...],
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    seen = set()
-    out = tmp_path / "run"
-    for cohort in cohorts(tmp_path):
-        arguments = ["fit", str(cohort), "--epsilon", "4", "--delta", "1e-5", "--out", str(out)]
-        printed = run(arguments, capfd)
-        assert printed[0] == 0
-        released = contents(out / "release")
-        sampled = run(
-            [
-                "sample",
-                str(out / "release"),
-                "--patients",
-                "40",
-                "--seed",
-                "3",
-                "--out",
-                str(tmp_path / "drawn"),
-            ],
-            capfd,
-        )
-        drawn = contents(tmp_path / "drawn")
-        seen.add(repr((printed, released, sampled, drawn, caplog.text)))
+    expected: dict[str, Any] = {}
+    out, drawn = tmp_path / "run", tmp_path / "drawn"
+    for cohort in cohorts(tmp_path, names):
+        promise = ["--epsilon", "4", "--delta", "1e-5"]
+        fitted = in_full(["fit", str(cohort), *promise, "--out", str(out)], out / "release", capfd)
+        wish = ["--patients", "40", "--seed", "3", "--out", str(drawn)]
+        sampled = in_full(["sample", str(out / "release"), *wish], drawn, capfd)
+        seen = {f"fit: {what}": found for what, found in fitted.items()}
+        seen |= {f"sample: {what}": found for what, found in sampled.items()}
+        seen |= {"log": caplog.text, "progress": steps.copy()}
+        expected = expected or seen
+        assert seen["fit: exit code"] == 0, f"a fit of '{cohort.name}' was refused"
+        assert seen.keys() == expected.keys(), f"'{cohort.name}' has other files"
+        telling = [what for what in seen if seen[what] != expected[what]]
+        assert telling == [], f"'{cohort.name}' can be told from the others"
         out.rename(tmp_path / f"run of {cohort.name}")
-        (tmp_path / "drawn").rename(tmp_path / f"drawn of {cohort.name}")
-    assert len(seen) == 1
+        drawn.rename(tmp_path / f"drawn of {cohort.name}")
+        steps.clear()
+
+
+def with_mistake(folder: Path, mistake: str, name: str) -> Path:
+    """A folder with a mistake that is refused, of patients who are called by this name."""
+    rows = [f"{name}{i},1,{i},18,97,{i},1,0" for i in range(3)]
+    people = [f"{name}{i},1,0,B" for i in range(3)]
+    header = ",".join(["patient_id", "time", *NAMES])
+    match mistake:
+        case "id twice":
+            people.append(f"{name}2,0,0,A")
+        case "no id":
+            people.append(",0,0,A")
+        case "no header":
+            header, rows = rows[0], rows[1:]
+        case "nobody":
+            people.clear()
+    as_csv(folder, header, rows, people)
+    if mistake == "damaged":
+        (folder / "patients.parquet").write_bytes(b"PAR1" + name.encode() * 99 + b"PAR1")
+    return folder
+
+
+@pytest.mark.parametrize("mistake", ["id twice", "no id", "no header", "nobody", "damaged"])
+def test_a_refusal_says_the_same_whoever_the_patients_are(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], mistake: str
+) -> None:
+    said, out = set(), tmp_path / "run"
+    for name in ("anna", "b"):
+        folder = with_mistake(tmp_path / "cohort", mistake, name)
+        promise = ["--epsilon", "4", "--delta", "1e-5"]
+        said.add(run(["fit", str(folder), *promise, "--out", str(out)], capfd))
+        folder.rename(tmp_path / name)
+        assert not out.exists()
+    assert len(said) == 1
+    assert said.pop()[0] == 2
+
+
+def test_a_failure_that_nobody_foresaw_says_nothing_of_the_record_at_hand(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cohort, said = folder_of(tmp_path, "cohort"), set()
+    for record in ("patient 17", "pulse 191.5"):
+
+        def stumble(*_: object, record: str = record) -> None:
+            raise ValueError(f"could not convert {record}")
+
+        monkeypatch.setattr(local, "add_up", stumble)
+        promise = ["--epsilon", "4", "--delta", "1e-5"]
+        said.add(run(["fit", str(cohort), *promise, "--out", str(tmp_path / "run")], capfd))
+    assert len(said) == 1
+    assert said.pop()[0] == 3
 
 
 @pytest.mark.usefixtures("constant_mechanism")

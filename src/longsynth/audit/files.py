@@ -11,17 +11,19 @@ from longsynth.audit.page import page
 from longsynth.audit.plots import plot_curves
 from longsynth.audit.result import WARNING, AuditResult, Source
 from longsynth.audit.utility import Predictions
+from longsynth.folders import whole_file, write_whole
 from longsynth.schema import Schema
 
 
 def write_audit(result: AuditResult, folder: Path) -> list[Path]:
     """Write AUDIT.md, audit.json, predictions.parquet and, with matplotlib, curves.png."""
-    (folder / "AUDIT.md").write_text(page(result), encoding="utf-8")
+    write_whole(folder / "AUDIT.md", page(result).encode())
     content = json.dumps(result.tidy(), indent=1, ensure_ascii=False, allow_nan=False)
-    (folder / "audit.json").write_text(content + "\n", encoding="utf-8")
+    write_whole(folder / "audit.json", f"{content}\n".encode())
     tables = [_table(result.schema, s, found) for s, found in result.predictions.items()]
     whole = pa.concat_tables(tables).replace_schema_metadata({"warning": WARNING})
-    pq.write_table(whole, folder / "predictions.parquet")
+    with whole_file(folder / "predictions.parquet") as scratch:
+        pq.write_table(whole, scratch)
     names = ["AUDIT.md", "audit.json", "predictions.parquet"]
     return [folder / name for name in names] + plot_curves(result, folder)
 

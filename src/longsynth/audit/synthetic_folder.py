@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 
 from longsynth.audit.view import Floats
 from longsynth.errors import CohortError
-from longsynth.io.tables import read_cohort
+from longsynth.io.plain import column_types
+from longsynth.io.tables import read_cohort, unquoted
 from longsynth.records import Cohort
 from longsynth.schema import Schema
 from longsynth.synthetic import Synthetic
@@ -19,26 +20,32 @@ def read_synthetic(folder: Path) -> tuple[Schema, Synthetic]:
     """Read a cohort folder and, where patients.parquet has it, its column `weight`."""
     schema, cohort = read_cohort(folder)
     arrays = {field.name: getattr(cohort, field.name) for field in fields(Cohort)}
-    weight = _weight(folder / "patients.parquet", schema.patient.column, cohort.patients)
+    with unquoted(folder, "has no readable column 'weight': is the file damaged?"):
+        weight = _weight(folder, schema.patient.column, cohort.patients)
     return schema, Synthetic(**arrays, weight=weight, fingerprint="")
 
 
-def _weight(path: Path, key: str, patients: int) -> Floats:
+def _weight(folder: Path, key: str, patients: int) -> Floats:
     """Return weights in the order in which `read_cohort` returns patients: by id."""
+    path, rows = folder / "patients.parquet", folder / "observations.parquet"
     if not path.is_file() or "weight" not in pq.read_schema(path).names:
         return np.ones(patients)
-    table = pq.ParquetFile(path).read(columns=[key, "weight"])
-    ids = table.column(key)
-    if not pa.types.is_integer(ids.type):
+    ids = [dict(column_types(file)).get(key) for file in (path, rows) if file.is_file()]
+    if len(ids) < 2 or not all(pa.types.is_integer(k) and k != pa.uint64() for k in ids):
         raise CohortError(
-            f"{path} has weights and ids that are no whole numbers: give it ids from 1 on, as "
-            "`longsynth sample` does."
+            f"{path} has weights and ids that are no whole numbers: give both tables ids from 1 "
+            "on, as `longsynth sample` does."
         )
+    table = pq.ParquetFile(path).read(columns=[key, "weight"])
+    if table.column_names.count("weight") > 1:
+        raise CohortError(f"{path} has the column 'weight' twice: rename one.")
     found = table.column("weight")
     if not (pa.types.is_floating(found.type) or pa.types.is_integer(found.type)):
         raise CohortError(f"{path} has a weight that is no number: correct it.")
-    order = np.argsort(ids.to_numpy(), kind="stable")
+    order = np.argsort(table.column(key).to_numpy(), kind="stable")
     weight = np.asarray(found.to_numpy(), dtype=np.float64)[order]
-    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() > 0):
+    with np.errstate(over="ignore", invalid="ignore"):
+        usable = (weight >= 0).all() and 0 < weight.sum() < np.inf
+    if not usable:
         raise CohortError(f"{path} has a weight that is negative or no number: correct it.")
     return weight

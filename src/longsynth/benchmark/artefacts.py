@@ -2,12 +2,14 @@
 
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from longsynth.benchmark.figures import figure_frames
 from longsynth.benchmark.report import report_text
 from longsynth.benchmark.results import Results, read_predictions, read_results, write_text_whole
 from longsynth.benchmark.seeds import seeds_frame
 from longsynth.benchmark.tables import study_tables
+from longsynth.folders import write_whole
 from longsynth.report.study_frames import as_csv
 from longsynth.report.study_tables import latex, markdown
 
@@ -43,4 +45,6 @@ def _plot(out: Path, results: Results) -> None:
 
     predictions = read_predictions(out / "predictions.parquet")
     frames = {frame.name: frame for frame in figure_frames(results, predictions)}
-    plot_study(frames, seeds_frame(results), out / FIGURES)
+    with TemporaryDirectory(prefix="longsynth-") as scratch:
+        for path in plot_study(frames, seeds_frame(results), Path(scratch)):
+            write_whole(out / FIGURES / path.name, path.read_bytes())

@@ -1,7 +1,6 @@
 """The tidy table of a study: one number a row, and where it came from."""
 
 import math
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
@@ -10,6 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from longsynth.folders import whole_file
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -45,26 +46,35 @@ _TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 def table_of(rows: Sequence[Any], kind: type) -> pa.Table:
     """Return rows of one dataclass as a table with a column for each field."""
     columns = list(zip(*(astuple(row) for row in rows), strict=True))
-    schema = pa.schema([(f.name, _TYPES[f.type]) for f in fields(kind)])  # type: ignore[index]
+    schema = _schema(kind)
     arrays = [
         pa.array(column, kind_) for column, kind_ in zip(columns, schema.types, strict=False)
     ] or [pa.array([], kind_) for kind_ in schema.types]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
+def _schema(kind: type) -> pa.Schema:
+    return pa.schema([(f.name, _TYPES[f.type]) for f in fields(kind)])  # type: ignore[index]
+
+
 def write_whole(path: Path, table: pa.Table) -> None:
-    """Write under another name and rename: a killed run leaves no half of a file behind."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    pq.write_table(table, scratch)
-    scratch.replace(path)
+    """Write beside and rename: a killed run leaves no half of a file. Pages carry checksums."""
+    with whole_file(path) as scratch:
+        pq.write_table(table, scratch, write_page_checksum=True)
 
 
 def write_text_whole(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    scratch.write_text(text, encoding="utf-8")
-    scratch.replace(path)
+    with whole_file(path) as scratch:
+        scratch.write_text(text, encoding="utf-8")
+
+
+def is_whole(path: Path, kind: type) -> bool:
+    """Whether a table of such rows can be read to its end: a crash of the machine can cut it."""
+    try:
+        found = pq.read_table(path, page_checksum_verification=True)
+    except (OSError, pa.ArrowException):
+        return False
+    return bool(found.schema.equals(_schema(kind)))
 
 
 class Results:

@@ -8,8 +8,9 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,19 @@ from threadpoolctl import threadpool_limits
 from longsynth.audit.classifiers import require_sklearn
 from longsynth.benchmark.cell import keeps_predictions, predictions_file, run_cell, scores_file
 from longsynth.benchmark.experiments import Experiment
-from longsynth.benchmark.results import joined, write_text_whole, write_whole
+from longsynth.benchmark.results import (
+    Prediction,
+    Row,
+    is_whole,
+    joined,
+    write_text_whole,
+    write_whole,
+)
 from longsynth.benchmark.trial import Trial, trials
 from longsynth.errors import Refused
+from longsynth.folders import interrupts, not_written, noting
 
+FINISHED = ("validation.json", "POPULATION.md")  # written last: where one is, the study is whole
 LIBRARIES = ("matplotlib", "opendp", "pyarrow", "scikit-learn", "scipy", "threadpoolctl")
 
 
@@ -32,14 +42,18 @@ def run_experiments(
     """Run what is not there yet, then write the joined tables.
 
     The privacy noise takes no seed, so a second run of a cell would differ: finished cells are
-    kept as they are, and a resumed study has the tables that it would have had.
+    kept as they are, and a resumed study has the tables that it would have had. A cell that cannot
+    be read to its end is run again.
     """
-    if out.exists() and not resume:
+    if os.path.lexists(out) and not resume:
         raise Refused(f"{out} exists already: continue it with --resume, or choose another --out.")
     require_sklearn()  # now, not after the first fits
     wanted = trials(experiments)
-    out.mkdir(parents=True, exist_ok=True)
-    with _only_one(out):
+    with noting() as after, _only_one(out):
+        after.append(f"Finished cells are kept in {out}: go on with --resume.")
+        for name in FINISHED:
+            (out / name).unlink(missing_ok=True)
+        _sweep(out)
         _finish(out, wanted, jobs)
         write_text_whole(out / "study.json", json.dumps(_description(experiments, wanted)))
         write_whole(out / "results.parquet", joined(scores_file(out, trial) for trial in wanted))
@@ -53,26 +67,47 @@ def run_experiments(
 @contextmanager
 def _only_one(out: Path) -> Iterator[None]:
     """Keep a second run out of the folder; the lock ends with the process, however it ends."""
-    with (out / ".lock").open("w") as lock:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = (out / ".lock").open("w")
+    except OSError as error:
+        raise not_written(out, error) from None
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Refused(f"another run is at work in {out}: wait for it or stop it.") from None
-        yield
+        try:
+            yield
+        except OSError as error:
+            raise not_written(out, error) from None
+        finally:
+            _sweep(out)
+
+
+def _sweep(out: Path) -> None:
+    """Remove what a process that was ended had begun to write."""
+    with suppress(OSError):
+        for path in out.rglob(".*.partial"):
+            path.unlink(missing_ok=True)
 
 
 def _finish(out: Path, wanted: list[Trial], jobs: int) -> None:
     """Run the cells that are not there yet."""
-    waiting = [trial for trial in wanted if not scores_file(out, trial).is_file()]
-    try:
-        with _progress(len(wanted)) as advance:
-            advance(len(wanted) - len(waiting))
-            # First those that share the machine, then those that measure the clock, one by one.
-            for alone, processes in ((False, jobs), (True, 1)):
-                chosen = [trial for trial in waiting if trial.alone == alone]
-                _run(out, chosen, processes if jobs > 1 else 0, advance)
-    except KeyboardInterrupt:
-        raise Refused(f"interrupted: finished cells stay in {out}; go on with --resume.") from None
+    waiting = [trial for trial in wanted if not _done(out, trial)]
+    with _progress(len(wanted)) as advance:
+        advance(len(wanted) - len(waiting))
+        # First those that share the machine, then those that measure the clock, one by one.
+        for alone, processes in ((False, jobs), (True, 1)):
+            chosen = [trial for trial in waiting if trial.alone == alone]
+            _run(out, chosen, processes if jobs > 1 else 0, advance)
+
+
+def _done(out: Path, trial: Trial) -> bool:
+    """Whether all of a cell's tables are there and whole."""
+    return is_whole(scores_file(out, trial), Row) and (
+        not keeps_predictions(trial) or is_whole(predictions_file(out, trial), Prediction)
+    )
 
 
 def _description(experiments: Sequence[Experiment], wanted: list[Trial]) -> dict[str, Any]:
@@ -101,19 +136,35 @@ def _run(out: Path, chosen: list[Trial], processes: int, advance: Callable[[int]
     if not chosen:
         return
     context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(processes, context, _prepare, (os.getpid(),)) as pool:
         try:
-            for done in as_completed([pool.submit(run_cell, out, trial) for trial in chosen]):
+            for done in as_completed(_submitted(pool, out, chosen)):
                 done.result()
                 advance(1)
-        except BaseException:
+        except BrokenProcessPool:
+            raise Refused(
+                "a process of the study was killed, perhaps for want of memory: take fewer --jobs."
+            ) from None
+        except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
+            if interrupts(error):  # a cell can take minutes
+                for process in set(multiprocessing.active_children()) - others:
+                    process.terminate()
             raise
+
+
+def _submitted(pool: ProcessPoolExecutor, out: Path, chosen: list[Trial]) -> list[Future[None]]:
+    """Start the processes deaf to a terminal's signals: the parent decides what they mean."""
+    heard = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
+    try:
+        return [pool.submit(run_cell, out, trial) for trial in chosen]
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
 
 
 def _prepare(parent: int) -> None:
     """Make a process ready: one thread for linear algebra, and an end when its parent ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
     os.environ["OMP_NUM_THREADS"] = "1"  # for libraries that are not loaded yet
     threadpool_limits(limits=1)
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()

@@ -75,7 +75,7 @@ def audit(
 
     require_sklearn()
     refit = refit_like(canary) if canary else None
-    with new_folder(out) as scratch:
+    with new_folder(out, owner_only=True) as scratch:
         train_schema, trained = read_cohort(train)
         test_schema, tested = read_cohort(test)
         drawn_schema, drawn = read_synthetic(synthetic)

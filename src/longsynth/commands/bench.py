@@ -1,12 +1,14 @@
 """`longsynth bench`: the paper's study, and the table to steer by."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
 
 from longsynth.errors import Refused
+from longsynth.folders import Note, interrupts, not_written
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -33,7 +35,8 @@ def paper(
     from longsynth.benchmark.study import run_paper
 
     chosen = _numbers(seeds, "--seeds", int) if seeds else SEEDS
-    found = run_paper(out, seeds=chosen, jobs=jobs, resume=resume)
+    with _resumable(out):
+        found = run_paper(out, seeds=chosen, jobs=jobs, resume=resume)
     for mismatch in found.mismatches:
         typer.echo(f"MISMATCH {mismatch}", err=True)
     typer.echo(
@@ -61,17 +64,33 @@ def population(
     from longsynth.benchmark.study import run_population
 
     chosen = _numbers(seeds, "--seeds", int) if seeds else POPULATION_SEEDS
-    text = run_population(
-        out,
-        methods=tuple(methods.split(",")) if methods else METHODS,
-        epsilons=_numbers(epsilon, "--epsilon", float),
-        seeds=chosen,
-        train_patients=train_patients,
-        jobs=jobs,
-        resume=resume,
-    )
+    with _resumable(out):
+        text = run_population(
+            out,
+            methods=tuple(methods.split(",")) if methods else METHODS,
+            epsilons=_numbers(epsilon, "--epsilon", float),
+            seeds=chosen,
+            train_patients=train_patients,
+            jobs=jobs,
+            resume=resume,
+        )
     typer.echo(text.partition("## ")[0].rstrip())
     typer.echo(f"\nWrote {out / 'POPULATION.md'} with intervals, and {out / 'results.parquet'}.")
+
+
+@contextmanager
+def _resumable(out: Path) -> Iterator[None]:
+    """Say how to go on after an interrupt or a full disk, while tables and plots are made too."""
+    kept = Note(f"Finished cells are kept in {out}: go on with --resume.")
+    try:
+        yield
+    except OSError as error:
+        error.add_note(kept)
+        raise not_written(out, error) from None
+    except BaseException as error:
+        if interrupts(error) and out.is_dir():
+            error.add_note(kept)
+        raise
 
 
 def _numbers(text: str, option: str, kind: Callable[[str], Number]) -> list[Number]:

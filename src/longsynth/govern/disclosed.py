@@ -8,14 +8,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longsynth.bundle import Bundle
-from longsynth.errors import Refused, ReleaseError
+from longsynth.errors import ReleaseError
+from longsynth.govern.release import read_json, regular_size
 from longsynth.methods.method import OpenMethod
 from longsynth.methods.registry import method_named
 from longsynth.privacy.curator import Curator
 from longsynth.privacy.ledger import Ledger
+from longsynth.privacy.noise import Integers
 from longsynth.schema_file import dump, load_schema
 
 FACTS, NUMBERS, SCHEMA = "not_private.json", "disclosed.parquet", "disclosed_schema.yaml"
+_COLUMNS = pa.schema([("name", pa.string()), ("value", pa.int64())])
 MARK = """# Not private
 
 These records were drawn from a model that learnt raw facts about patients without any protection.
@@ -32,6 +35,7 @@ def write_disclosed(bundle: Bundle, folder: Path) -> None:
         "guarantee": bundle.ledger.noise,
         "method": bundle.method,
         "patients": bundle.patients,
+        "fingerprint": bundle.fingerprint,
         "ledger": [
             {"statistic": e.statistic.name, "numbers": e.statistic.dimension, "noise": e.noise}
             for e in bundle.ledger.entries
@@ -47,22 +51,33 @@ def holds_disclosed(folder: Path) -> bool:
 
 def read_disclosed(folder: Path) -> Bundle:
     """Return the bundle; its ledger says NOT PRIVATE again."""
-    try:
-        facts = json.loads((folder / FACTS).read_bytes())
-        method, patients = str(facts["method"]), int(facts["patients"])
-        table = pq.read_table(folder / NUMBERS)
-        names = table.column("name").to_numpy(zero_copy_only=False)
-        values = table.column("value").to_numpy().astype(np.int64)
-    except Refused:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
-        raise ReleaseError(f"{folder} is not what `longsynth fit` wrote: fit again.") from None
+    altered = ReleaseError(f"{folder} is not what `longsynth fit` wrote: fit again.")
+    facts = read_json(folder, FACTS)
+    method, patients = facts.get("method"), facts.get("patients")
+    if type(method) is not str or type(patients) is not int or not 0 < patients < 1 << 53:
+        raise altered
     if not isinstance(method_named(method), OpenMethod):
         raise ReleaseError(f"{folder} names a method that discloses nothing: fit again.")
     curator = Curator(Ledger(None, patients))
-    released = {
-        name: curator.disclose(name, "raw facts", values[names == name])
-        for name in dict.fromkeys(names.tolist())
-    }
+    numbers = _numbers(folder)
+    if numbers is None:
+        raise altered
+    released = {name: curator.disclose(name, "raw facts", found) for name, found in numbers.items()}
+    regular_size(folder / SCHEMA)
     schema = load_schema(folder / SCHEMA).settled(patients)
-    return Bundle(method, schema, curator.ledger, released)
+    bundle = Bundle(method, schema, curator.ledger, released)
+    if facts.get("fingerprint") != bundle.fingerprint:  # a model of other numbers could be anything
+        raise altered
+    return bundle
+
+
+def _numbers(folder: Path) -> dict[str, Integers] | None:
+    """Return the raw facts by name; None if the file is not what we wrote."""
+    regular_size(folder / NUMBERS)
+    try:
+        table = pq.read_table(folder / NUMBERS, schema=_COLUMNS)
+        names = table.column("name").to_numpy(zero_copy_only=False)
+        values = table.column("value").to_numpy()
+        return {name: values[names == name] for name in dict.fromkeys(names.tolist())}
+    except (OSError, ValueError, KeyError, TypeError, MemoryError, pa.ArrowException):
+        return None

@@ -181,8 +181,9 @@ one patient took part.
 
 `longsynth verify` with this folder recomputes the account, the hashes and the model without the \
 data. `ledger.json` lists every release with its sensitivity, noise and cost. That shows that the \
-folder is consistent; it cannot show who made it, or that the noise was drawn as stated. So \
-compare the fingerprint with the one that the data holder gives you by another way:
+folder is consistent; it cannot show who made it, or that the noise was drawn as stated. If the \
+folder is signed, `longsynth verify --key` with the signer's public key shows who vouches for it. \
+In any case compare the fingerprint with the one that the data holder gives you by another way:
 
 `{bundle.fingerprint}`
 """

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
-from longsynth.errors import Refused, ReleaseError
+from longsynth.errors import ReleaseError
+from longsynth.govern.release import read_json
 from longsynth.io.writer import write_cohort
 from longsynth.model.model import Model
 from longsynth.sample import sample_chunks
@@ -14,6 +15,7 @@ from longsynth.version import surroundings
 
 RECIPE = "synthetic.json"
 FILES = ("observations.parquet", "patients.parquet", "schema.yaml", RECIPE)
+_TYPES = [str, int, int, dict, bool, dict]  # of the recipe's fields, as JSON has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +46,17 @@ def recipe_json(recipe: Recipe) -> bytes:
 
 
 def read_recipe(folder: Path) -> Recipe:
-    try:
-        content = json.loads((folder / RECIPE).read_bytes())
-        recipe = Recipe(
-            str(content["fingerprint"]),
-            int(content["patients"]),
-            int(content["seed"]),
-            dict(content["where"]),
-            bool(content["private"]),
-            dict(content["surroundings"]),
-        )
-    except OSError:
-        raise ReleaseError(
-            f"{folder} has no {RECIPE}: it was not written by `longsynth sample`."
-        ) from None
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise ReleaseError(f"{folder / RECIPE} is not the JSON that longsynth writes.") from None
+    if not (folder / RECIPE).exists():
+        raise ReleaseError(f"{folder} has no {RECIPE}: it was not written by `longsynth sample`.")
+    content = read_json(folder, RECIPE)
+    recipe = Recipe(*(content.get(field.name) for field in fields(Recipe)))  # type: ignore[arg-type]
+    typed = [type(getattr(recipe, field.name)) for field in fields(Recipe)] == _TYPES
+    if not typed or not all(
+        isinstance(text, str) and text.isprintable()
+        for mapping in (recipe.where, recipe.surroundings)
+        for text in (*mapping, *mapping.values())
+    ):
+        raise ReleaseError(f"{folder / RECIPE} is not the JSON that longsynth writes.")
     if not 1 <= recipe.patients <= 10**9:
-        raise Refused(f"{folder / RECIPE} names {recipe.patients} patients.")
+        raise ReleaseError(f"{folder / RECIPE} names a number of patients that nobody draws.")
     return recipe

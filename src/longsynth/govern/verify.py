@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,8 +12,13 @@ import pyarrow.parquet as pq
 from longsynth.bundle import Bundle
 from longsynth.errors import Refused, ReleaseError
 from longsynth.govern.disclosed import holds_disclosed
+from longsynth.govern.finding import Finding
+from longsynth.govern.form.allows import check_form, check_signer
+from longsynth.govern.form.file import load_form
+from longsynth.govern.keys import load_public
 from longsynth.govern.ledger_file import promised
 from longsynth.govern.release import ALLOWED, read_file, read_release, regular_size, release_files
+from longsynth.govern.signature import SIGNATURE, check_signature, is_signed, read_signature
 from longsynth.govern.synthetic_folder import (
     FILES,
     Recipe,
@@ -30,18 +34,24 @@ from longsynth.version import surroundings
 TOLERANCE = 1e-6  # of a variable's range, on another platform
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    good: bool
-    sentence: str
+def verify(
+    release: Path | str,
+    synthetic: Path | str | None = None,
+    *,
+    key: Path | str | None = None,
+    governance: Path | str | None = None,
+) -> list[Finding]:
+    """Return one finding for each check. Whatever the folders hold, nothing is raised.
 
-
-def verify(release: Path | str, synthetic: Path | str | None = None) -> list[Finding]:
-    """Return one finding for each check. Whatever the folders hold, nothing is raised."""
+    With `key`, a public one, the release has to be signed with it. With `governance`, it has to
+    have been fitted under that form and to keep to it.
+    """
+    drawn, trusted, form = (
+        Path(p) if p is not None else None for p in (synthetic, key, governance)
+    )
     findings: list[Finding] = []
     try:
-        drawn = Path(synthetic) if synthetic is not None else None
-        for finding in _findings(Path(release), drawn):
+        for finding in _findings(Path(release), drawn, trusted, form):
             findings.append(finding)
     except Refused as refusal:
         findings.append(Finding(False, str(refusal)))
@@ -50,13 +60,17 @@ def verify(release: Path | str, synthetic: Path | str | None = None) -> list[Fin
     return findings
 
 
-def _findings(release: Path, synthetic: Path | None) -> Iterator[Finding]:
+def _findings(
+    release: Path, synthetic: Path | None, key: Path | None, governance: Path | None
+) -> Iterator[Finding]:
+    trusted = load_public(key) if key is not None else None
+    form = load_form(governance) if governance is not None else None
     if holds_disclosed(release):
         yield Finding(False, f"{release} is NOT PRIVATE: there is no promise to verify.")
         return
     if (release / "release").is_dir():
         raise ReleaseError(f"{release} is a run: give {release / 'release'}.")
-    yield _only(release, ALLOWED)
+    yield _only(release, ALLOWED, SIGNATURE)
     found = read_release(release)
     bundle, expected = found.bundle, release_files(found)
     changed = [name for name in ALLOWED if read_file(release, name) != expected[name]]
@@ -73,16 +87,22 @@ def _findings(release: Path, synthetic: Path | None) -> Iterator[Finding]:
     yield from _account(bundle, unchanged="ledger.json" not in changed)
     model_of(bundle)
     yield Finding(True, "the model was rebuilt from the released integers alone.")
+    manifest = read_file(release, "manifest.json")
+    yield from check_signature(release, manifest, found.provenance, trusted)
+    if form is not None:
+        yield from check_form(form, found)
+        if is_signed(release):
+            yield check_signer(form, read_signature(release).signer)
     if synthetic is not None:
         yield from _synthetic(bundle, synthetic)
 
 
-def _only(folder: Path, allowed: tuple[str, ...]) -> Finding:
+def _only(folder: Path, needed: tuple[str, ...], *optional: str) -> Finding:
     try:
         present = {p.name for p in folder.iterdir()}
     except OSError as error:
         raise ReleaseError(f"{folder} cannot be read: {error.strerror}.") from None
-    strange, lacking = sorted(present - set(allowed)), sorted(set(allowed) - present)
+    strange, lacking = sorted(present - {*needed, *optional}), sorted(set(needed) - present)
     if lacking:
         return Finding(False, f"{folder} lacks {', '.join(lacking)}.")
     if strange:

@@ -6,9 +6,10 @@ the id stands first, so that nothing a patient's cells hold can move it.
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,38 +19,71 @@ from longsynth.errors import CohortError
 LINES = 100_000  # a chunk
 _ID = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|$)')  # quoted or bare
 LONGEST = 256  # characters of a cell; no number, time or label needs more
+WIDEST = 1 << 24  # characters of a line; what stands behind them is not read
 
 
-def csv_to_parquet(source: Path, target: Path, patient: str) -> int:
-    """Write the cells as text, a line a row. A cell that a line lacks is null.
+def csv_header(source: Path, patient: str) -> list[str]:
+    """Return the names of all columns; refuse a first line that cannot be a header."""
+    with _opened(source) as file:
+        names = _names(file)
+    if names[:1] != [patient]:  # before anything else is said of what may be no header
+        raise CohortError(
+            f"{source.name} must begin with a header line, separated by commas, whose first "
+            f"name is {patient!r}: the id stands first, so that no other cell can move it."
+        )
+    if len(set(names)) < len(names):
+        raise CohortError(f"{source.name} names a column twice in its header: rename one.")
+    return names
 
-    Returns how many lines had another number of cells than the header: a raw fact.
+
+def csv_to_parquet(source: Path, target: Path, columns: Sequence[str]) -> int:
+    """Write the cells of these columns as text, a line a row. A cell that a line lacks is null.
+
+    No other column is copied. Returns how many lines had another number of cells than the header:
+    a raw fact.
     """
     odd = 0
-    with source.open(encoding="utf-8-sig", errors="replace", newline="\n") as lines:
-        names = [name.strip() for name in _cells(next(lines, ""))]
-        if names[:1] != [patient]:  # before anything else is said of what may be no header
-            raise CohortError(
-                f"{source.name} must begin with a header line, separated by commas, whose first "
-                f"name is {patient!r}: the id stands first, so that no other cell can move it."
-            )
-        if len(set(names)) < len(names):
-            raise CohortError(f"{source.name} names a column twice in its header: rename one.")
-        schema = pa.schema([(name, pa.string()) for name in names])
+    with _opened(source) as file:
+        names = _names(file)
+        places = [names.index(column) for column in columns]
+        schema = pa.schema([(column, pa.string()) for column in columns])
         with pq.ParquetWriter(target, schema) as writer:
-            for rows, uneven in _chunks(lines, len(names)):
+            for rows, uneven in _chunks(_lines(file), len(names), places):
                 odd += uneven
-                columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
-                writer.write_table(pa.table(columns, schema=schema))
+                cells = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
+                writer.write_table(pa.table(cells, schema=schema))
     return odd
 
 
-def _chunks(lines: Iterator[str], width: int) -> Iterator[tuple[list[list[str | None]], int]]:
-    """Yield rows, and how many of them came from lines with too many or too few cells."""
+def _opened(source: Path) -> TextIO:
+    return source.open(encoding="utf-8-sig", errors="replace", newline="\n")
+
+
+def _names(file: TextIO) -> list[str]:
+    return [name.strip() for name in _cells(next(_lines(file), ""))]
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    """Yield each line, however long, without ever holding more of it than is read."""
+    while line := file.readline(WIDEST):
+        rest = line
+        while len(rest) == WIDEST and not rest.endswith("\n"):
+            rest = file.readline(WIDEST)
+        yield line
+
+
+def _chunks(
+    lines: Iterator[str], width: int, places: list[int]
+) -> Iterator[tuple[list[list[str | None]], int]]:
+    """Yield the cells at some places of each line, and how many lines had too many or too few."""
     full = (line for line in lines if line.strip())
     while chunk := list(islice(full, LINES)):
-        rows = [_row(line.rstrip("\r\n"), width) for line in chunk]
-        yield [row for row, _ in rows], sum(uneven for _, uneven in rows)
+        odd, kept = 0, []
+        for line in chunk:
+            row, uneven = _row(line.rstrip("\r\n"), width)
+            odd += uneven
+            kept.append([row[place] for place in places])
+        yield kept, odd
 
 
 def _row(line: str, width: int) -> tuple[list[str | None], bool]:

@@ -17,8 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from longsynth.errors import CohortError
-from longsynth.io.lines import csv_to_parquet
-from longsynth.io.plain import column_types, copy_plain, is_number, is_text
+from longsynth.io.columns import require_columns, require_numbers
+from longsynth.io.lines import csv_header, csv_to_parquet
+from longsynth.io.plain import column_types, copy_plain, is_number
 from longsynth.io.sql import (
     hours,
     id_cast,
@@ -27,7 +28,6 @@ from longsynth.io.sql import (
     literal,
     no_glob,
     quoted,
-    shown,
 )
 from longsynth.records import Cohort, rebatched
 from longsynth.schema import Schema
@@ -45,7 +45,7 @@ class CohortFolder:
         self.folder = Path(folder)
         if not self.folder.is_dir():
             raise CohortError(f"{self.folder} is not a folder: give the cohort's folder.")
-        self.schema = load_schema(self.folder / "schema.yaml")
+        self.schema = _schema(self.folder / "schema.yaml")
         self._scratch = tempfile.TemporaryDirectory(prefix="longsynth-")
         self._uneven = 0  # lines of CSV with too many or too few cells
         memory = MEMORY + MEMORY_A_VARIABLE * len(self.schema.variables)
@@ -77,11 +77,11 @@ class CohortFolder:
         query = f"""
             SELECT number, site, grp, event, time, {names}
             FROM people LEFT JOIN rows USING (id) ORDER BY number, time"""
-        with _unquoted(self.folder):
+        with unquoted(self.folder):
             reader = self._connection.cursor().sql(query).to_arrow_reader(ROWS)
         rest: pa.Table | None = None
         while True:
-            with _unquoted(self.folder):
+            with unquoted(self.folder):
                 batch = next(reader, None)
             if batch is None:
                 break
@@ -107,7 +107,7 @@ class CohortFolder:
             for what in ("group", "event", "site")
             if (labels := getattr(self.schema, what)) is not None
         }
-        with _unquoted(self.folder):
+        with unquoted(self.folder):
             cells = self._one_row(f"SELECT {', '.join(unread.values())} FROM {self._observations}")
             labels_ = self._one_row(f"SELECT {', '.join(levels.values())} FROM {self._people}")
             total = self._one_row(f"SELECT count(*) FROM {self._observations}")
@@ -140,13 +140,13 @@ class CohortFolder:
         row_columns = [patient, time.column, *values]
         self._observations, rows_types = self._table("observations", row_columns)
         self._people, people_types = self._table("patients", [patient, *marks])
-        _require_numbers(rows_types, values)
-        _require_numbers(people_types, marks)
+        require_numbers(rows_types, values)
+        require_numbers(people_types, marks)
         when = hours(time, rows_types[time.column])
         key = id_cast(rows_types[patient], people_types[patient]).format(quoted(patient))
         codes = ", ".join(f"{level_code(found)} AS {what}" for what, found in labels.items())
         cells = ", ".join(f"TRY_CAST({quoted(c)} AS DOUBLE) AS v{i}" for i, c in enumerate(values))
-        with _unquoted(self.folder):
+        with unquoted(self.folder):
             self._connection.execute(f"""
                 CREATE VIEW people AS SELECT row_number() OVER (ORDER BY id) AS number, *
                 FROM (SELECT {key} AS id, {codes} FROM {self._people})""")
@@ -165,11 +165,12 @@ class CohortFolder:
                     f"{self.folder} has neither {name}.parquet nor {name}.csv: add one of them."
                 )
             with _readable(text):
-                self._uneven += csv_to_parquet(text, copy, self.schema.patient.column)
+                require_columns(name, csv_header(text, self.schema.patient.column), columns)
+                self._uneven += csv_to_parquet(text, copy, list(dict.fromkeys(columns)))
             path = copy
-        with _unquoted(self.folder, f"has no readable {name} table: is the file damaged?"):
+        with unquoted(self.folder, f"has no readable {name} table: is the file damaged?"):
             found = column_types(path)
-            _require(name, [column for column, _ in found], columns)
+            require_columns(name, [column for column, _ in found], columns)
             types = {column: kind for column, kind in found if column in columns}
             if path != copy and not all(map(is_number, types.values())):
                 copy_plain(path, copy, list(types))
@@ -177,7 +178,7 @@ class CohortFolder:
         return f"read_parquet({literal(no_glob(path))}, hive_partitioning = false)", types
 
     def _count_patients(self) -> int:
-        with _unquoted(self.folder):
+        with unquoted(self.folder):
             number, known, distinct = self._one_row(
                 "SELECT count(*), count(id), count(DISTINCT id) FROM people"
             )
@@ -208,6 +209,12 @@ def read_cohort(folder: Path | str) -> tuple[Schema, Cohort]:
         return source.schema, Cohort.joined(source.batches())
 
 
+def _schema(path: Path) -> Schema:
+    if path.exists() and not path.is_file():
+        raise CohortError(f"{path} is not a file: a pipe or a device could keep a reader for ever.")
+    return load_schema(path)
+
+
 def _connect(scratch: str, memory: int) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(
         ":memory:",
@@ -223,44 +230,19 @@ def _connect(scratch: str, memory: int) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _require(table: str, found: list[str], wanted: list[str]) -> None:
-    """Every column once. The columns found are named only where they must be a header."""
-    lacking = [column for column in wanted if column not in found]
-    if lacking:
-        known = set(wanted) & set(found)
-        raise CohortError(
-            f"the {table} table has no column {', '.join(map(repr, lacking))}. "
-            + (f"It has {', '.join(found)}. " if known else "Has it a header line, with commas? ")
-            + "Rename it, or map it in schema.yaml with 'column:'."
-        )
-    folded = [column.casefold() for column in found]
-    twice = [column for column in wanted if folded.count(column.casefold()) > 1]
-    if twice:
-        raise CohortError(
-            f"the {table} table has the column {twice[0]!r} twice, capitals aside: rename one."
-        )
-
-
-def _require_numbers(types: dict[str, pa.DataType], columns: list[str]) -> None:
-    for column in columns:
-        if not (is_number(types[column]) or is_text(types[column])):
-            raise CohortError(
-                f"column {column!r} is stored as {shown(types[column])}: "
-                "store it as numbers or text."
-            )
-
-
 @contextmanager
-def _unquoted(folder: Path, problem: str = "cannot be read: is a file damaged?") -> Iterator[None]:
+def unquoted(folder: Path, problem: str = "cannot be read: is a file damaged?") -> Iterator[None]:
     """Turn a reader's error, whose text may quote a cell, into one that cannot."""
     try:
         yield
-    except duckdb.OutOfMemoryException:
+    except (duckdb.OutOfMemoryException, MemoryError) as error:
+        error.args = ()
         raise CohortError(
             f"{folder} needs more memory or disk space to be sorted than there is: free some, or "
             "leave out variables."
         ) from None
-    except (duckdb.Error, pa.ArrowException, OSError):
+    except (duckdb.Error, pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        error.args = ()  # its text, which stays within reach of whoever catches ours
         raise CohortError(f"{folder} {problem}") from None
 
 

@@ -1,6 +1,7 @@
 """Cohort folders as longsynth writes them: sorted by patient and time, canonical columns."""
 
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -35,11 +36,14 @@ class Trajectories(Protocol):
 
 
 def write_cohort(folder: Path, schema: Schema, chunks: Iterable[Trajectories]) -> None:
-    """Write observations.parquet, patients.parquet and schema.yaml, chunk by chunk."""
-    (folder / "schema.yaml").write_text(dump(schema.canonical()), encoding="utf-8")
+    """Write observations.parquet, patients.parquet and schema.yaml, chunk by chunk.
+
+    The schema comes last: a folder where the writing stopped is no cohort, though a closed table
+    of fewer patients may look like one.
+    """
     writers: dict[str, pq.ParquetWriter] = {}
     first = 1
-    try:
+    with ExitStack() as open_files:
         for chunk in chunks:
             ids = np.arange(first, first + chunk.patients)
             first += chunk.patients
@@ -49,11 +53,10 @@ def write_cohort(folder: Path, schema: Schema, chunks: Iterable[Trajectories]) -
             }
             for name, table in tables.items():
                 if name not in writers:
-                    writers[name] = pq.ParquetWriter(folder / f"{name}.parquet", table.schema)
+                    writer = pq.ParquetWriter(folder / f"{name}.parquet", table.schema)
+                    writers[name] = open_files.enter_context(writer)
                 writers[name].write_table(table)
-    finally:
-        for writer in writers.values():
-            writer.close()
+    (folder / "schema.yaml").write_text(dump(schema.canonical()), encoding="utf-8")
 
 
 def _observations(chunk: Trajectories, schema: Schema, ids: NDArray[np.int64]) -> pa.Table:

@@ -1,0 +1,91 @@
+"""The distinguishing game at the settings that the documentation shows.
+
+python benchmarks/game.py --out benchmarks/results/game.json --page docs/game.md
+"""
+
+import json
+import resource
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from longsynth import plan, simulated_schema
+from longsynth.plan import Plan
+from longsynth.redteam.game import play
+from longsynth.redteam.game_page import SETTINGS, Setting, game_page
+from longsynth.version import surroundings
+
+NOTE = "OpenDP's noise is not seeded; a rerun differs within the standard errors"
+
+
+def planned(setting: Setting) -> Plan:
+    schema = simulated_schema()
+    constants = schema.constants.model_copy(update={"release": setting.release})
+    return plan(
+        schema.model_copy(update={"constants": constants}),
+        setting.patients,
+        epsilon=setting.epsilon,
+        delta=setting.delta,
+        method=setting.method,
+        accounting=setting.accounting,
+    )
+
+
+def measured(setting: Setting, trials: int, opendp_trials: int, jobs: int) -> dict[str, Any]:
+    start, before = time.perf_counter(), _cpu()
+    report = play(
+        planned(setting), trials=trials, opendp_trials=opendp_trials, seed=setting.seed, jobs=jobs
+    )
+    spent = {"wall": time.perf_counter() - start, "cpu": _cpu() - before}
+    seconds = {name: round(value, 1) for name, value in spent.items()}
+    print(f"{setting}: {seconds}, {'holds' if report.holds else report.failures}", flush=True)
+    return {"setting": setting._asdict(), "seconds": seconds, "report": _rounded(report.as_json())}
+
+
+def _cpu() -> float:
+    """Seconds of this process and of those it started that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
+
+
+def _rounded(content: Any) -> Any:
+    if isinstance(content, float):
+        return float(f"{content:.6g}")
+    if isinstance(content, dict):
+        return {name: _rounded(value) for name, value in content.items()}
+    return [_rounded(value) for value in content] if isinstance(content, list | tuple) else content
+
+
+def as_json(games: list[dict[str, Any]]) -> str:
+    """One row a line, so that a rerun shows as changed lines."""
+    content = {"note": NOTE, "surroundings": surroundings(), "games": games}
+    text = json.dumps(content, ensure_ascii=False, indent=1)
+    for game in games:
+        for part in ("rows", "spreads"):
+            for row in game["report"][part]:
+                long = json.dumps(row, ensure_ascii=False, indent=1).replace("\n", "\n     ")
+                text = text.replace(long, json.dumps(row, ensure_ascii=False))
+    return text + "\n"
+
+
+def main() -> None:
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, required=True, help="the results, as JSON")
+    parser.add_argument("--page", type=Path, help="also write the documentation page here")
+    parser.add_argument("--trials", type=int, default=20_000)
+    parser.add_argument("--opendp-trials", type=int, default=200)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--reuse", action="store_true", help="take --out as it is, write the page")
+    given = parser.parse_args()
+    if not given.reuse:
+        games = [measured(s, given.trials, given.opendp_trials, given.jobs) for s in SETTINGS]
+        given.out.parent.mkdir(parents=True, exist_ok=True)
+        given.out.write_text(as_json(games), encoding="utf-8")
+    if given.page:
+        results = json.loads(given.out.read_text(encoding="utf-8"))
+        given.page.write_text(game_page(results), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

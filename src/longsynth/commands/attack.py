@@ -1,0 +1,215 @@
+"""`longsynth attack`: an auditor plays against the promise and tries to win."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from longsynth.errors import Refused
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from longsynth.plan import Plan
+    from longsynth.redteam.report import GameReport
+
+app = typer.Typer(
+    no_args_is_help=True, help="Attack the privacy promise itself. Needs no data and reads none."
+)
+
+SIMULATED = {"patients": 504, "epsilon": 4.0, "delta": 1e-5}  # where nothing else is asked for
+
+
+@app.callback()
+def _attacks() -> None:
+    """Keeps `game` a subcommand while it is the only one."""
+
+
+class Accountings(StrEnum):
+    paper = "paper"
+    zcdp = "zcdp"
+    gaussian = "gaussian"
+
+
+@app.command()
+def game(
+    run: Annotated[
+        Path | None,
+        typer.Argument(help="RUN or RUN/release: play at its settings. Its data are not read."),
+    ] = None,
+    schema: Annotated[
+        Path | None, typer.Option(help="Instead of RUN: schema.yaml; else the simulated cohort's.")
+    ] = None,
+    patients: Annotated[int | None, typer.Option(min=1, help="N of the claim.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="ε of the claim.")] = None,
+    delta: Annotated[float | None, typer.Option(help="δ of the claim.")] = None,
+    method: Annotated[str | None, typer.Option(help="The generator; default trust.")] = None,
+    accounting: Annotated[
+        Accountings | None, typer.Option(help="How ρ becomes ε; default zcdp.")
+    ] = None,
+    trials: Annotated[int, typer.Option(min=10, help="Real fits a side with fast noise.")] = 20_000,
+    opendp_trials: Annotated[
+        int, typer.Option(min=10, help="Real fits a side with OpenDP's own noise.")
+    ] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Of the search and the fast noise.")] = 0,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Processes; each uses one core.")] = 2,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Also write a report here: NAME.md and NAME.json.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")] = False,
+) -> None:
+    """Try to tell two cohorts apart that differ in one patient, through the real fit.
+
+    Plays every ledger line and the whole bundle on the worst pair that it finds, with the best
+    possible test. Exit 0 if the claim stands, 1 if it fails.
+    """
+    from longsynth.redteam.game import play
+
+    given: dict[str, object] = {
+        "schema": schema,
+        "patients": patients,
+        "epsilon": epsilon,
+        "delta": delta,
+        "method": method,
+        "accounting": accounting and accounting.value,
+    }
+    files = _new_files(out)
+    plan, played = _of_release(run, given) if run else _of_settings(given)
+    with _progress() as watch:
+        report = play(
+            plan, trials=trials, opendp_trials=opendp_trials, seed=seed, jobs=jobs, watch=watch
+        )
+    _write(files, report, played)
+    if json:
+        typer.echo(_as_json(report))
+    else:
+        from longsynth.report.terminal import stdout
+
+        show_game(stdout(), report, played)
+    raise typer.Exit(0 if report.holds else 1)
+
+
+def _of_release(run: Path, given: dict[str, object]) -> tuple["Plan", str]:
+    """The settings of a release: method, schema, N and budget are all in its ledger."""
+    from longsynth.govern.release import load_release
+    from longsynth.plan import plan
+
+    if extra := [f"--{name}" for name, value in given.items() if value is not None]:
+        raise Refused(
+            f"{run} already says what is claimed: leave out {', '.join(extra)}, or leave out RUN."
+        )
+    folder = run / "release" if (run / "release").is_dir() else run
+    bundle = load_release(folder)
+    budget = bundle.ledger.budget
+    if budget is None:
+        raise Refused(f"{folder} makes no promise: there is nothing to attack.")
+    planned = plan(
+        bundle.schema,
+        bundle.patients,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        method=bundle.method,
+        accounting=budget.accounting,
+    )
+    return planned, f"Played at the settings of {folder}, with this software; no data were read."
+
+
+def _of_settings(given: dict[str, object]) -> tuple["Plan", str]:
+    from longsynth.plan import plan
+    from longsynth.schema_file import load_schema
+    from longsynth.simulate import simulated_schema
+
+    path = given.pop("schema")
+    wanted = {name: value for name, value in given.items() if value is not None}
+    if path is None:
+        schema, where = simulated_schema(), "the simulated cohort's schema"
+        wanted = SIMULATED | wanted
+    else:
+        schema, where = load_schema(Path(str(path))), str(path)
+        if missing := [f"--{name}" for name in SIMULATED if name not in wanted]:
+            raise Refused(f"a claim about {path} needs {', '.join(missing)} as well.")
+    planned = plan(schema, **wanted)  # type: ignore[arg-type]
+    return planned, f"Played at the settings given, with {where}; no data were read."
+
+
+def _new_files(out: Path | None) -> tuple[Path, Path] | None:
+    """The two files of a report, which must not exist: known before minutes are spent."""
+    if out is None:
+        return None
+    files = out.with_suffix(".md"), out.with_suffix(".json")
+    for path in files:
+        if path.exists():
+            raise Refused(f"{path} exists already: choose another --out, or remove it first.")
+    return files
+
+
+def _write(files: tuple[Path, Path] | None, report: "GameReport", played: str) -> None:
+    from longsynth.folders import write_whole
+    from longsynth.redteam.page import report_page
+
+    if files is None:
+        return
+    page, data = files
+    write_whole(data, f"{_as_json(report)}\n".encode())
+    write_whole(page, report_page(report, played).encode())
+    typer.echo(f"Wrote {page} and {data}.", err=True)
+
+
+def _as_json(report: "GameReport") -> str:
+    from json import dumps
+
+    return dumps(report.as_json(), indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def show_game(console: "Console", report: "GameReport", played: str) -> None:
+    """Print the tables, what they mean, and the verdict."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    from longsynth.redteam import page
+
+    def show(heading: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+        table = Table(
+            title=heading, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1)
+        )
+        for place, name in enumerate(header):
+            table.add_column(name, justify="right" if place else "left", no_wrap=True)
+        for row in rows:
+            table.add_row(*map(escape, row))
+        console.print(table)
+
+    console.print(f"The distinguishing game: {page.title(report)}.", markup=False)
+    console.print(played, markup=False)
+    if report.rows:
+        rows = list(map(page.cells, page.main_rows(report)))
+        show("Which of two cohorts that differ in one patient was fitted?", page.HEADER, rows)
+        for note in page.NOTES:
+            console.print(note, markup=False, style="dim", highlight=False)
+        heading = "The noise as drawn, in claimed σ: all numbers together (least and most in one)"
+        show(heading, page.spread_header(report.spreads), list(page.spread_cells(report.spreads)))
+    for sentence in page.verdict(report):
+        console.print(sentence, markup=False)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error, on a terminal only."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    console = Console(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), Remaining()
+    with Progress(
+        *columns, console=console, disable=not console.is_terminal, transient=True
+    ) as bar:
+        task = bar.add_task("searching for the worst pair", total=None)
+
+        def watch(done: int, total: int) -> None:
+            bar.update(task, description="playing", completed=done, total=total)
+
+        yield watch

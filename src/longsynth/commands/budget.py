@@ -1,0 +1,223 @@
+"""`longsynth budget`: the book that adds up what all fits about the same people cost."""
+
+from enum import StrEnum
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from longsynth.govern.book.balance import Balance, Standing
+    from longsynth.govern.book.examine import Examined
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Keep a budget book: caps on what all fits about the same people may cost together.",
+)
+
+
+class Accountings(StrEnum):
+    paper = "paper"
+    zcdp = "zcdp"
+    gaussian = "gaussian"
+
+
+BookFile = Annotated[Path, typer.Argument(metavar="BOOK", help="The file of the book.")]
+
+
+@app.command()
+def init(
+    book: BookFile,
+    owner: Annotated[str | None, typer.Option(help="Whose data the book is about.")] = None,
+) -> None:
+    """Create a book: one file per data owner, kept on a local disk."""
+    from longsynth.govern.book import init_book
+
+    opened = init_book(book, owner)
+    typer.echo(
+        f"Wrote {book}. Head: {opened.read().head}\n"
+        f"Next: longsynth budget grant {book} --dataset ID --epsilon 4 --delta 1e-6"
+    )
+
+
+@app.command()
+def grant(
+    book: BookFile,
+    dataset: Annotated[str, typer.Option(help="The id that the owner gives to these people.")],
+    epsilon: Annotated[float, typer.Option(help="ε of all fits together, fixed for good.")],
+    delta: Annotated[float, typer.Option(help="δ of all fits together.")],
+    accounting: Annotated[
+        Accountings, typer.Option(help="How ε becomes ρ; see docs/privacy.md.")
+    ] = Accountings.zcdp,
+    parent: Annotated[
+        str | None, typer.Option(help="A dataset that holds these people too, and pays as well.")
+    ] = None,
+) -> None:
+    """Fix the cap of a dataset, before its first fit. It can never be changed."""
+    from longsynth.govern.book import Book
+    from longsynth.privacy.budget import Budget
+
+    cap = Budget(epsilon, delta, accounting.value)
+    receipt = Book(book).grant(dataset, cap, parent)
+    above = [f"'{a.dataset}'" for a in receipt.accounts[1:]]
+    typer.echo(
+        f"Entry {receipt.entry}: all fits of '{dataset}' together may cost ρ = {float(cap.rho):.6g}"
+        f"{', also charged to ' + ', '.join(above) if above else ''}.\nHead: {receipt.head}\n"
+        f"Next: longsynth fit COHORT --book {book} --dataset '{dataset}' --epsilon E --delta D "
+        "--out RUN"
+    )
+
+
+@app.command()
+def show(
+    book: BookFile,
+    json: Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")] = False,
+) -> None:
+    """Show caps, what is spent and left of each, every entry, and the head to countersign."""
+    from longsynth.govern.book import Book
+
+    found = Book(book).read()
+    if json:
+        import json as as_text
+
+        typer.echo(as_text.dumps(_as_json(found), indent=2, ensure_ascii=False))
+        return
+    from longsynth.report.terminal import stdout
+
+    console, opened = stdout(), found.balance.opened
+    owner = f" of {opened.owner}" if opened and opened.owner else ""
+    typer.echo(f"Budget book {book}{owner}")
+    console.print(_datasets(found.balance))
+    console.print(_entries(found))
+    typer.echo(  # not through the console, which would break the head on a narrow screen
+        "The guarantee for all fits together is the cap; what is spent so far is not by itself "
+        f"one.\nHead after entry {len(found.events)}: {found.head}"
+    )
+
+
+@app.command()
+def verify(
+    book: BookFile,
+    head: Annotated[
+        list[str] | None, typer.Option(help="A head noted elsewhere, which must occur.")
+    ] = None,
+) -> None:
+    """Check a book from its first entry on. Exit 0 if all holds, else 1.
+
+    Without --head, a book put back to an earlier state looks right: note heads elsewhere.
+    """
+    from longsynth.govern.book import Book
+
+    findings = Book(book).verify(head or [])
+    for finding in findings:
+        typer.echo(f"{'ok  ' if finding.good else 'FAIL'} {finding.sentence}")
+    failed = sum(not finding.good for finding in findings)
+    if failed:
+        typer.echo(f"{failed} of {len(findings)} checks FAIL; do not charge to this book.")
+        raise typer.Exit(1)
+    typer.echo(
+        f"All {len(findings)} checks hold. Countersign the head: have someone who cannot write to "
+        "the book note it, and give it with --head next time."
+    )
+
+
+def _datasets(balance: "Balance") -> "Table":
+    from rich.markup import escape
+    from rich.table import Table
+
+    from longsynth.govern.statement import as_typed, rounded_up
+
+    table = Table(pad_edge=False)
+    table.add_column("dataset", overflow="fold")
+    table.add_column("cap", overflow="fold")
+    for column in ("fits", "ρ cap", "ρ spent", "ρ left", "spent, as ε"):
+        table.add_column(column, justify="right", overflow="fold")
+    for standing, depth in _as_a_tree(balance):
+        cap = standing.grant.cap
+        table.add_row(
+            f"{'  ' * (depth - 1)}{'└ ' if depth else ''}{escape(standing.grant.dataset)}",
+            f"ε {as_typed(cap.epsilon)}, δ {as_typed(cap.delta)}, {cap.accounting}",
+            f"{standing.fits:,}",
+            *(f"{float(r):.6g}" for r in (standing.grant.rho, standing.spent, standing.left)),
+            rounded_up(_spent_epsilon(standing)),
+        )
+    return table
+
+
+def _entries(found: "Examined") -> "Table":
+    from rich.markup import escape
+    from rich.table import Table
+
+    from longsynth.govern.book.events import event_json
+    from longsynth.govern.statement import as_typed
+
+    table = Table(pad_edge=False)
+    table.add_column("no.", justify="right", no_wrap=True)
+    for column in ("day", "entry", "dataset", "method"):
+        table.add_column(column, overflow="fold")
+    for column in ("patients", "ε", "δ", "ρ"):
+        table.add_column(column, justify="right", overflow="fold")
+    for number, event in enumerate(found.events, 1):
+        facts = event_json(event)
+        patients, rho = facts.get("patients"), facts.get("rho")
+        table.add_row(
+            str(number),
+            *(escape(facts.get(key) or "") for key in ("day", "event", "dataset", "method")),
+            f"{patients:,}" if patients else "",
+            *(as_typed(facts[key]) if key in facts else "" for key in ("epsilon", "delta")),
+            f"{float(Fraction(rho)):.6g}" if rho else "",
+        )
+    return table
+
+
+def _as_a_tree(balance: "Balance") -> "list[tuple[Standing, int]]":
+    """Each dataset under its parent, in the order in which they were granted."""
+    paths = {
+        name: [s.grant.dataset for s in reversed(balance.lineage(name))]
+        for name in balance.standings
+    }
+    order = {name: place for place, name in enumerate(paths)}
+    ranked = sorted(paths, key=lambda name: [order[step] for step in paths[name]])
+    return [(balance.standings[name], len(paths[name]) - 1) for name in ranked]
+
+
+def _spent_epsilon(standing: "Standing") -> float:
+    from longsynth.privacy.budget import epsilon_of
+
+    cap = standing.grant.cap
+    return epsilon_of(standing.spent, cap.delta, cap.accounting) if standing.spent else 0.0
+
+
+def _as_json(found: "Examined") -> dict[str, Any]:
+    from longsynth.govern.book.events import FORMAT, event_json
+
+    datasets = [
+        {
+            "dataset": standing.grant.dataset,
+            "parent": standing.grant.parent,
+            "epsilon": standing.grant.cap.epsilon,
+            "delta": standing.grant.cap.delta,
+            "accounting": standing.grant.cap.accounting,
+            "fits": standing.fits,
+            "cap_rho": str(standing.grant.rho),
+            "spent_rho": str(standing.spent),
+            "left_rho": str(standing.left),
+            "spent_epsilon": _spent_epsilon(standing),
+        }
+        for standing in found.balance.standings.values()
+    ]
+    entries = [
+        {"number": number, **event_json(event), "hash": stated}
+        for number, (event, stated) in enumerate(zip(found.events, found.hashes, strict=True), 1)
+    ]
+    owner = found.balance.opened.owner if found.balance.opened else None
+    return {
+        "format": FORMAT,
+        "owner": owner,
+        "head": found.head,
+        "datasets": datasets,
+        "entries": entries,
+    }

@@ -1,0 +1,148 @@
+"""How a command ends: one sentence, no traceback, and an exit code that a script can rely on.
+
+0    done
+1    checked, and found wanting (verify, bench paper)
+2    refused: wrong input, no space, no permission; the sentence names the remedy
+3    a fault of longsynth or of the machine
+129  the terminal hung up (SIGHUP), 130  Ctrl-C (SIGINT), 143  told to end (SIGTERM)
+141  nobody reads standard output any more, as in `longsynth methods | head -1`
+
+After a signal the process cleans up and then ends by that very signal, so that a shell's loop ends
+with it instead of starting, and paying for, the next fit. A shell shows the codes above.
+"""
+
+import atexit
+import errno
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+import typer
+
+from longsynth.folders import notes, reason
+from longsynth.privacy.errors import ArithmeticFault, Refused
+
+STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+PIPE_CLOSED = 128 + signal.SIGPIPE
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+GO_ON = "An output folder that is there is whole; if yours is not, run the same command again."
+
+
+@dataclass(slots=True, eq=False)
+class _Stop:
+    """A signal's handler. It raises while a command runs, and only remembers afterwards."""
+
+    number: int = 0
+    raising: bool = True
+
+    def __call__(self, number: int, _: FrameType | None) -> None:
+        self.number = self.number or number
+        if self.raising:
+            raise KeyboardInterrupt
+
+    def end(self) -> None:
+        """End by the signal; in vain for the first process of a container, which just exits."""
+        signal.signal(self.number, signal.SIG_DFL)
+        os.kill(os.getpid(), self.number)
+
+
+def run(command: Callable[[], object]) -> NoReturn:
+    """Run a command, say how it ended and exit."""
+    stop = _Stop()
+    atexit.register(stop.end)  # first in, last out: temporary folders are removed before
+    before = {n: h for n in STOPS if (h := signal.getsignal(n)) is not signal.SIG_IGN}
+    for number in before:  # nohup and & have some ignored: they stay so
+        signal.signal(number, stop)
+    code = _said(*_outcome(command, stop))
+    if code - 128 not in STOPS:
+        atexit.unregister(stop.end)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    sys.exit(code)
+
+
+def _outcome(command: Callable[[], object], stop: _Stop) -> tuple[int, str]:
+    try:
+        command()
+    except BaseException as error:  # noqa: BLE001  a traceback could quote a patient's value
+        stop.raising = False
+        return _judged(error, stop.number)
+    stop.raising = False
+    return 0, ""
+
+
+def _judged(error: BaseException, stopped: int) -> tuple[int, str]:
+    """Return the exit code and a sentence; a signal explains any error that came after it."""
+    chain = list(_chain(error))
+    after = " ".join(dict.fromkeys(note for one in chain for note in notes(one)))
+    if isinstance(error, SystemExit) and not error.code:
+        return 0, ""
+    if stopped:
+        return 128 + stopped, f"interrupted ({signal.Signals(stopped).name}). {after or GO_ON}"
+    if any(isinstance(one, BrokenPipeError) for one in chain):
+        return PIPE_CLOSED, ""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1, ""
+    if isinstance(error, Refused):
+        return 2, f"{error} {after}"
+    if isinstance(error, ArithmeticFault):
+        return 3, f"{error} {after}"
+    if isinstance(error, OSError):
+        return 2, f"{_system(error)} {after}"
+    if isinstance(error, MemoryError):
+        return 2, f"there is not enough memory: use a machine with more, or fewer columns. {after}"
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return 3, (
+        f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}. Its "
+        "text is withheld, as it could quote a record. Please report the place, or call the Python "
+        f"API to see more. {after}"
+    )
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and what it came from."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        yield error
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+
+
+def _system(error: OSError) -> str:
+    """A sentence for what no one else has given one: outputs have theirs."""
+    from tempfile import gettempdir
+
+    try:
+        temporary = gettempdir()
+    except OSError:
+        return "no temporary folder can be written: set TMPDIR to one that can."
+    if error.errno in FULL:
+        lost = f"the temporary folder {temporary}" if error.filename else "standard output"
+        return f"{lost} could not be written: {os.strerror(error.errno)}."
+    return f"the system refused: {reason(error)}."
+
+
+def _said(code: int, sentence: str) -> int:
+    """Print the sentence and return the code, which is another if standard output is lost."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        with suppress(OSError):  # so that the interpreter does not try once more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return code or PIPE_CLOSED
+        if code in (0, 2):
+            code = 2
+            sentence = f"standard output could not be written: {os.strerror(error.errno or 0)}."
+    if sentence:
+        with suppress(OSError):  # a terminal that hung up
+            typer.echo(f"longsynth: {sentence.strip()}", err=True)
+    return code

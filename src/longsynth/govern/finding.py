@@ -1,0 +1,9 @@
+"""Finding: what one check of a release found, in a sentence."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    good: bool
+    sentence: str

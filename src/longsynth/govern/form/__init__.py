@@ -1,0 +1,1 @@
+"""The governance form: what a study may do, fixed before anyone touches its data."""

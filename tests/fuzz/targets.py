@@ -1,0 +1,152 @@
+"""Every kind of input: how one is made, and the reader that it goes through."""
+
+import shutil
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.random import Generator
+
+from fuzz.cohorts import write_csv
+from fuzz.csv_inputs import any_csv, csv_cells
+from fuzz.folder_inputs import damage_disclosed, damage_release, damage_synthetic
+from fuzz.govern_targets import BOOK, FORM, KEYS, SIGNED, verified
+from fuzz.kind import PROMISE, Fault, Kind, made_once
+from fuzz.mutation import one_of
+from fuzz.parquet_inputs import any_parquet, parquet_cells
+from fuzz.yaml_inputs import any_schema
+from longsynth.audit.synthetic_folder import read_synthetic
+from longsynth.commands.check import check
+from longsynth.errors import Refused
+from longsynth.fit import fit
+from longsynth.govern.disclosed import read_disclosed
+from longsynth.govern.release import load_release
+from longsynth.govern.synthetic_folder import Recipe, read_recipe, write_synthetic
+from longsynth.io.tables import CohortFolder
+from longsynth.methods.registry import model_of
+from longsynth.plan import plan
+from longsynth.records import Cohort
+from longsynth.run import run_fit
+from longsynth.schema_file import dump, load_schema, parse_text
+
+
+def _cohort(folder: Path, rng: Generator) -> list[str]:
+    """Open, and then what `check`, `fit` or the library do with a folder."""
+    action = rng.random()
+    if action < 0.15:
+        check(folder, json=bool(rng.random() < 0.5))
+        return []
+    with CohortFolder(folder) as source:
+        if action < 0.4:
+            fit(source, plan(source.schema, source.patients, **PROMISE))
+            return []
+        for _ in source.batches():
+            pass
+        return [str(source.repairs())] if action < 0.6 else []
+
+
+def _cells(folder: Path, rng: Generator) -> list[str]:
+    """The first patient's cells are malformed: the others' records must be as ever."""
+    try:
+        found = _others(folder)
+    except Refused as refusal:
+        raise Fault(f"a patient's cells caused a refusal: {refusal}") from refusal
+    for field in fields(Cohort):
+        if not np.array_equal(
+            getattr(found, field.name), getattr(_reference(), field.name), equal_nan=True
+        ):
+            raise Fault(f"one patient's cells moved the {field.name} of another")
+    return []
+
+
+def _others(folder: Path) -> Cohort:
+    with CohortFolder(folder) as source:
+        return Cohort.joined(source.batches()).take(slice(1, None))
+
+
+@cache
+def _reference() -> Cohort:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as place:
+        write_csv(Path(place))
+        return _others(Path(place))
+
+
+def _schema(folder: Path, rng: Generator) -> list[str]:
+    schema = load_schema(folder / "schema.yaml")
+    if parse_text(dump(schema), "again") != schema:
+        raise Fault("a schema that was read does not come back from its file")
+    method = one_of(rng, ("trust", "dp-markov", "dp-score"))
+    plan(schema, int(10 ** rng.uniform(0, 7)), **PROMISE, method=method)
+    return []
+
+
+@cache
+def _base() -> Path:
+    """A run, a run without privacy and synthetic patients, made once a process."""
+    place = made_once()
+    for method in ("trust", "dp-markov"):
+        run_fit(place / "cohort", place / method, **PROMISE, method=method)
+        bundle = load_release(place / method / "release")
+        (place / f"drawn {method}").mkdir()
+        recipe = Recipe(bundle.fingerprint, 5, 7)
+        write_synthetic(place / f"drawn {method}", model_of(bundle), recipe)
+    for method in ("bootstrap", "independent"):
+        run_fit(place / "cohort", place / method, method=method)
+    return place
+
+
+def _make_release(folder: Path, rng: Generator) -> None:
+    method = one_of(rng, ("trust", "dp-markov"))
+    shutil.copytree(_base() / method / "release", folder / "release")
+    damage_release(folder / "release", rng)
+
+
+def _release(folder: Path, rng: Generator) -> list[str]:
+    if rng.random() < 0.4:
+        return verified(folder / "release")
+    model_of(load_release(folder / "release"))
+    return []
+
+
+def _make_synthetic(folder: Path, rng: Generator) -> None:
+    method = one_of(rng, ("trust", "dp-markov"))
+    shutil.copytree(_base() / f"drawn {method}", folder / "drawn")
+    (folder / "release").symlink_to(_base() / method / "release")
+    damage_synthetic(folder / "drawn", rng)
+
+
+def _synthetic(folder: Path, rng: Generator) -> list[str]:
+    action = rng.random()
+    if action < 0.4:
+        return [str(read_recipe(folder / "drawn"))]
+    if action < 0.7:
+        return verified(folder / "release", folder / "drawn")
+    read_synthetic(folder / "drawn")
+    return []
+
+
+def _make_disclosed(folder: Path, rng: Generator) -> None:
+    method = one_of(rng, ("bootstrap", "independent"))
+    shutil.copytree(_base() / method / "internal", folder / "internal")
+    damage_disclosed(folder / "internal", rng)
+
+
+def _disclosed(folder: Path, rng: Generator) -> list[str]:
+    model_of(read_disclosed(folder / "internal"))
+    return []
+
+
+KINDS = (
+    Kind("csv", 5, any_csv, _cohort),
+    Kind("csv cells", 1, csv_cells, _cells),
+    Kind("parquet", 5, any_parquet, _cohort),
+    Kind("parquet cells", 1, parquet_cells, _cells),
+    Kind("schema", 3, any_schema, _schema),
+    Kind("release", 3, _make_release, _release),
+    Kind("synthetic", 1, _make_synthetic, _synthetic),
+    Kind("disclosed", 1, _make_disclosed, _disclosed),
+    *(SIGNED, BOOK, FORM, KEYS),
+)

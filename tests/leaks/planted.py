@@ -1,0 +1,119 @@
+"""Cohorts with planted sentinels: valid, extreme and malformed ones, as Parquet and as CSV.
+
+All have the same public facts. What differs is in the cells of the first patients, so nothing that
+a command says may differ either.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from leaks.sentinels import FAR_HOURS, HOURS, MARK, VALID, WHOLE, WILD
+from longsynth.schema_file import dump
+from support import small_schema
+
+PATIENTS, SLOTS = 40, 4
+MARKED = 6  # patients with sentinels in their cells
+Table = dict[str, list[Any]]
+ODD = (  # cells that no reader expects; each holds the mark
+    *(f"{MARK}", f'"{MARK}', f"{MARK}\x00\x07", f"\x1b[31m{MARK}", f"{MARK}" * 20_000),
+    *(f"1,5{MARK}", f"{MARK}\r{MARK}", f" {MARK}\t", f"\ufeff{MARK}", f"2020-01-01 {MARK}"),
+)
+WRONG_BYTES = (MARK.encode() + b"\xff\xfe", b"\xed\xa0\x80" + MARK.encode())
+
+
+def ids(kind: str) -> list[Any]:
+    """Text with the mark or, where cells are valid, whole numbers as hospitals have them."""
+    if kind == "whole":
+        return list(WHOLE)
+    return [f"{MARK}-{n:02d}" for n in range(PATIENTS)]
+
+
+def tables(kind: str, seed: int = 0) -> tuple[Table, Table]:
+    """Return observations and patients; `kind` says what stands in the marked patients' cells."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(PATIENTS), SLOTS)
+    known = ids(kind)
+    rows: Table = {
+        "patient_id": [known[i] for i in who],
+        "time": (np.tile(np.arange(SLOTS) * 6.0, PATIENTS) + rng.random(len(who))).tolist(),
+        "pulse": rng.normal(90, 20, len(who)).tolist(),
+        "dose": rng.integers(0, 5, len(who)).astype(float).tolist(),
+        "oxygen": rng.integers(0, 2, len(who)).astype(float).tolist(),
+    }
+    people: Table = {
+        "patient_id": known,
+        "group": [str(n % 2) for n in range(PATIENTS)],
+        "event": [str(n // 2 % 2) for n in range(PATIENTS)],
+        "site": [("A", "B", "C")[n % 3] for n in range(PATIENTS)],
+    }
+    for i in range(MARKED * SLOTS):
+        _mark_row(rows, i, kind)
+    if kind == "malformed":
+        for n in range(MARKED):
+            for column in ("group", "event", "site"):
+                people[column][n] = ODD[n % len(ODD)]
+    return rows, people
+
+
+def _mark_row(rows: Table, i: int, kind: str) -> None:
+    if kind in ("valid", "whole"):
+        rows["pulse"][i] = VALID[i % len(VALID)]
+        rows["time"][i] = HOURS[i % SLOTS]
+    elif kind == "extreme":
+        for column in ("pulse", "dose", "oxygen"):
+            rows[column][i] = WILD[i % len(WILD)]
+        rows["time"][i] = FAR_HOURS[i % SLOTS]
+    else:
+        for n, column in enumerate(("time", "pulse", "dose", "oxygen")):
+            rows[column][i] = ODD[(i + n) % len(ODD)]
+
+
+def write_parquet(folder: Path, kind: str, seed: int = 0) -> Path:
+    _start(folder)
+    for name, table in zip(("observations", "patients"), tables(kind, seed), strict=True):
+        columns = {column: _stored(cells) for column, cells in table.items()}
+        pq.write_table(pa.table(columns), folder / f"{name}.parquet")
+    return folder
+
+
+def _stored(cells: list[Any]) -> pa.Array:
+    """Numbers as such; otherwise text, and among it bytes that are none."""
+    if not any(isinstance(cell, str) for cell in cells):
+        return pa.array(cells)
+    raw = [str(cell).encode() for cell in cells]
+    odd = [i for i, cell in enumerate(cells) if cell in ODD]
+    for i, wrong in zip(odd[::5], WRONG_BYTES * len(odd), strict=False):
+        raw[i] = wrong
+    return pa.Array.from_buffers(pa.string(), len(raw), pa.array(raw, pa.binary()).buffers())
+
+
+def write_csv(folder: Path, kind: str, seed: int = 0) -> Path:
+    _start(folder)
+    for name, table in zip(("observations", "patients"), tables(kind, seed), strict=True):
+        lines = [",".join(table).encode()]
+        for i, cells in enumerate(zip(*table.values(), strict=True)):
+            line = ",".join(str(cell) for cell in cells).encode()
+            marked = kind == "malformed" and i < MARKED
+            lines.append(line + WRONG_BYTES[i % 2] if marked else line)
+        (folder / f"{name}.csv").write_bytes(b"\n".join(lines) + b"\n")
+    return folder
+
+
+def _start(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / "schema.yaml").write_text(dump(small_schema()))
+
+
+COHORTS = {
+    "valid parquet": (write_parquet, "valid"),
+    "whole ids": (write_parquet, "whole"),
+    "extreme parquet": (write_parquet, "extreme"),
+    "malformed parquet": (write_parquet, "malformed"),
+    "valid csv": (write_csv, "valid"),
+    "extreme csv": (write_csv, "extreme"),
+    "malformed csv": (write_csv, "malformed"),
+}

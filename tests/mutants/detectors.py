@@ -1,0 +1,59 @@
+"""The detectors: the tests in tests/privacy, by what they look at.
+
+Each mutant meets all of them. So that this stays quick, a detector may leave out tests that only
+repeat its others at greater length; `make test` runs every one of them on the source as it is.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    name: str
+    looks_at: str
+    files: tuple[str, ...]  # below tests
+    without: str = r"(?!)"  # tests left out here: a pattern of file::name
+
+
+DETECTORS = (
+    Detector(
+        "sensitivity",
+        "how far one patient can move what is noised",
+        ("privacy/test_sensitivity.py", "privacy/test_neighbours.py"),
+        without=r"\[trust, (paper|reference|wide)|::test_blocks",
+    ),
+    Detector(
+        "exactness",
+        "sums that are the same bits in any order",
+        ("privacy/test_exactness.py",),
+    ),
+    Detector(
+        "closure",
+        "the account, and that it covers all that left",
+        ("privacy/test_curator.py", "privacy/test_closure.py", "privacy/test_budget.py"),
+        without=r"never_smaller_than|test_budget.*::(?!\S*\[(4\.0-|4-|12-))",
+    ),
+    Detector(
+        "noise",
+        "the law, freshness and independence of the noise",
+        ("privacy/test_noise.py",),
+    ),
+    Detector(
+        "game",
+        "what an attacker gets out of real fits",
+        ("privacy/test_game.py",),
+        without=r"\[joint\]",
+    ),
+    Detector(
+        "non-interference",
+        "whatever is left of the patients when the mechanism is silenced",
+        ("privacy/test_non_interference.py",),
+        without=r"\[(others|no id|nobody)\]|no_setting_opens|sees_a_leak",
+    ),
+    Detector(
+        "boundary",
+        "sampling and verifying without the data",
+        ("privacy/test_boundary.py",),
+    ),
+)
+NAMES = tuple(detector.name for detector in DETECTORS)

@@ -1,0 +1,56 @@
+"""The far side of the boundary: with a release folder and nothing else, all the rest works."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from longsynth import run_fit
+from longsynth.io.writer import write_cohort
+from support import random_cohort, small_schema
+
+BOTH = """
+import sys
+from longsynth.cli import main
+for command in (["sample", "release", "--patients", "30", "--seed", "5", "--out", "drawn"],
+                ["verify", "release", "drawn"]):
+    sys.argv = ["longsynth", *command]
+    try:
+        main()
+    except SystemExit:
+        pass
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """RUN of a small cohort, whose folder is still there."""
+    (tmp_path / "cohort").mkdir()
+    write_cohort(tmp_path / "cohort", small_schema(), [random_cohort(60, seed=4)])
+    run_fit(tmp_path / "cohort", tmp_path / "run", epsilon=4, delta=1e-5)
+    return tmp_path / "run"
+
+
+def test_sampling_and_verifying_are_the_same_where_there_is_no_data(
+    run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once here, beside internal/ and the cohort; then in a new process that has neither."""
+    monkeypatch.chdir(run)
+    monkeypatch.setattr("sys.argv", [])  # set anew below, and restored after the test
+    exec(compile(BOTH, "both commands", "exec"), {})
+    near = contents(run / "drawn"), capfd.readouterr().out
+    far = tmp_path / "far away"
+    far.mkdir()
+    shutil.copytree(run / "release", far / "release")
+    for folder in (run, tmp_path / "cohort"):
+        shutil.rmtree(folder)
+    done = subprocess.run([sys.executable, "-c", BOTH], cwd=far, capture_output=True, text=True)
+    assert (contents(far / "drawn"), done.stdout) == near
+    assert "All " in done.stdout, "verification fails"
+    assert done.returncode == 0
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -1,0 +1,106 @@
+"""Neighbouring cohorts on the real ways in: what a fit hands to the mechanism, what files give."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from longsynth import fit
+from longsynth.io.tables import read_cohort
+from longsynth.records import Cohort
+from longsynth.schema_file import dump
+from support import one_patient, random_cohort, replaced, small_plan, small_schema
+
+N = 40
+
+
+@dataclass
+class Handed:
+    """A mechanism that adds nothing and remembers what it was given."""
+
+    calls: list[tuple[list[int], float, float, float]] = field(default_factory=list)
+
+    def add(self, sums: np.ndarray, *, sigma: float, sensitivity: float, rho: float) -> np.ndarray:
+        self.calls.append((sums.tolist(), sigma, sensitivity, rho))
+        return sums
+
+
+LARGE = {"group": 1, "event": 1, "site": 2}
+LOW, HIGH = one_patient([20.0, 0, 0], gaps=0.0, **LARGE), one_patient([220.0, 4, 1], gaps=48.0)
+NEIGHBOURS = [
+    (HIGH, LOW),
+    (one_patient([220.0, 4, 1], gaps=48.0, **LARGE), LOW),
+    (one_patient(np.nan, gaps=np.inf), one_patient([220.0, 4, 1], gaps=48.0, **LARGE)),
+    (one_patient(1e308, gaps=-np.inf, site=7), one_patient(observed=False, length=0, group=-3)),
+]
+
+
+@pytest.mark.parametrize("release", ["separate", "joint"])
+@pytest.mark.parametrize("method", ["trust", "dp-score", "dp-markov"])
+def test_what_a_fit_hands_to_the_mechanism_moves_by_no_more_than_it_says(
+    method: str, release: str
+) -> None:
+    """The last step before the noise, lift included: its Δ, its σ and its ρ fit each other."""
+    plan = small_plan(N, small_schema(release=release), method=method)
+    base = random_cohort(N, seed=8)
+    furthest = 0.0
+    for x, y in NEIGHBOURS:
+        seen = [Handed(), Handed()]
+        for handed, patient in zip(seen, (x, y), strict=True):
+            fit(replaced(base, 11, patient), plan, noise=handed)
+        for entry, (one, *scales), (other, *same) in zip(
+            plan.ledger.entries, seen[0].calls, seen[1].calls, strict=True
+        ):
+            sigma, sensitivity, rho = map(Fraction, scales)
+            moved = sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
+            assert scales == same
+            assert moved <= sensitivity**2, entry.statistic.name
+            assert moved <= 2 * rho * sigma**2, entry.statistic.name
+            assert entry.rho is not None
+            assert rho <= entry.rho
+            furthest = max(furthest, float(moved / sensitivity**2) ** 0.5)
+    assert furthest > 0.95, "neighbours that stay far from every bound show nothing"
+
+
+ROWS = ['"1",0,80,1,0', "1,6,90,2,1", "2,2,70,0,0", "2,9,75,1,1", "4,1,66,3,0", "5,3,110,4,1"]
+OWN = {  # what patient 3, between the others, may hold; each line of a file is a row
+    "nothing": [],
+    "one row": ["3,4,120,2,1"],
+    "the same times as the others": ["3,0,1,1,1", "3,6,1,1,1", "3,2,1,1,1", "3,9,1,1,1"],
+    "an open quote": ['3,4,"120,2,1'],
+    "an open quote at the end": ['3,4,120,2,"'],
+    "too many cells": ["3,4,120,2,1,4,66,3,0,4,1,66"],
+    "far too many rows": [f"3,{t},220,4,1" for t in range(500)],
+    "wild times": ["3,1e300,1,1,1", "3,-1e300,1,1,1", "3,inf,1,1,1", "3,nan,1,1,1"],
+    "wild values": ["3,4,1e999,-inf,x"],
+    "late": ["3,1000000,20,0,0"],
+}
+
+
+def records(folder: Path, own: list[str], label: str) -> list[dict[str, object]]:
+    """The record of each patient as read from files in which patient 3 has these rows."""
+    folder.mkdir()
+    (folder / "schema.yaml").write_text(dump(small_schema()))
+    lines = ["patient_id,time,pulse,dose,oxygen", *ROWS[:4], *own, *ROWS[4:]]
+    (folder / "observations.csv").write_text("\n".join(lines) + "\n")
+    people = [f"{i},{i % 2},0,{'ABC'[i % 3]}" if i != 3 else f"3,{label}" for i in range(1, 6)]
+    (folder / "patients.csv").write_text("\n".join(["patient_id,group,event,site", *people]))
+    cohort = read_cohort(folder)[1]
+    return [
+        {name: repr(getattr(cohort, name)[i].tolist()) for name in Cohort.__slots__}
+        for i in range(cohort.patients)
+    ]
+
+
+def test_other_rows_of_a_patient_in_the_files_change_that_patients_record_alone(
+    tmp_path: Path,
+) -> None:
+    expected = records(tmp_path / "base", ["3,4,81,1,0"], "1,1,C")
+    for name, own in OWN.items():
+        label = "?,9,nowhere" if len(own) > 3 else "0,0,A"
+        found = records(tmp_path / name, own, label)
+        assert len(found) == len(expected), name
+        for i in (0, 1, 3, 4):
+            assert found[i] == expected[i], f"{name} of patient 3 reached patient {i + 1}"

@@ -1,0 +1,62 @@
+"""A quick game, and a private method in two stages whose second pass uses the first."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from longsynth import encoding
+from longsynth.methods.private import lines
+from longsynth.plan import Plan
+from longsynth.privacy.budget import Budget
+from longsynth.privacy.curator import planned_ledger
+from longsynth.privacy.sums import Contribution
+from longsynth.redteam.game import play
+from longsynth.redteam.report import GameReport
+from support import small_schema
+
+
+def quick(plan: Plan, **wanted: Any) -> GameReport:
+    """Few trials: exact sums, redrawn noise and measured spreads find most of what is wrong."""
+    few: dict[str, Any] = {"trials": 60, "opendp_trials": 12, "tries": 0, "numbers": 30_000_000}
+    return play(plan, **few | {"seed": 3} | wanted)
+
+
+class TwoStages:
+    """A histogram first; then values that are shifted by what the histogram said."""
+
+    name: ClassVar[str] = "two stages"
+    summary: ClassVar[str] = "for tests"
+
+    def stages(self, schema: Any) -> Any:
+        size, q = schema.width, lines.grid(schema)
+        shifted = lines.plain_sum("shifted", "values moved by a release", size, size * q * q, q)
+        return (((lines.strata(schema), Fraction(1, 4)),), ((shifted, Fraction(3, 4)),))
+
+    def contributions(
+        self, batch: Any, schema: Any, stage: Any, released: Mapping[str, Any]
+    ) -> Any:
+        if not released:
+            cell = encoding.strata(batch, schema)
+            return {"strata": Contribution(encoding.one_hot(cell, len(schema.strata)))}
+        noised = released["strata"].values
+        sign = np.where(np.resize(noised, schema.width) % 2 == 0, 1.0, -1.0)  # any function of it
+        scaling, q = encoding.Scaling(schema), lines.grid(schema)
+        z = encoding.encoded_values(batch, scaling) * sign * q
+        ones = np.ones((batch.patients, 1), np.int64)
+        return {"shifted": Contribution(encoding.hold(z, schema.width * q * q), ones)}
+
+    def blur(self, entry: Any, schema: Any, patients: int) -> str:
+        return ""
+
+    def model(self, bundle: Any) -> Any:
+        raise NotImplementedError
+
+
+def two_stage_plan(epsilon: float = 4.0) -> Plan:
+    method, schema = TwoStages(), small_schema().settled(100)
+    stages = method.stages(schema)
+    budget = Budget(epsilon, 1e-5, "zcdp")
+    ledger = planned_ledger([line for stage in stages for line in stage], budget, 100)
+    return Plan(schema, method, stages, ledger)

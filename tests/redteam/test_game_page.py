@@ -1,0 +1,97 @@
+"""docs/game.md is generated: it says what the stored games say, and they say that claims stood."""
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from longsynth.commands.attack import show_game
+from longsynth.redteam.game_page import SETTINGS, Setting, game_page
+from longsynth.redteam.page import main_rows
+from longsynth.redteam.report import BUNDLE, GameReport, read_report
+
+ROOT = Path(__file__).parents[2]
+REMEDY = "python benchmarks/game.py --reuse --out benchmarks/results/game.json --page docs/game.md"
+
+
+@pytest.fixture(scope="module")
+def stored() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((ROOT / "benchmarks/results/game.json").read_text())
+    return found
+
+
+@pytest.fixture(scope="module")
+def games(stored: dict[str, Any]) -> dict[Setting, GameReport]:
+    return {Setting(**g["setting"]): read_report(g["report"]) for g in stored["games"]}
+
+
+def test_the_page_in_docs_is_the_one_the_results_give(stored: dict[str, Any]) -> None:
+    assert (ROOT / "docs/game.md").read_text() == game_page(stored), f"run {REMEDY}"
+
+
+def test_every_setting_was_played_in_full(games: dict[Setting, GameReport]) -> None:
+    assert tuple(games) == SETTINGS
+    for setting, report in games.items():
+        claim = (report.method, report.epsilon, report.delta, report.accounting, report.patients)
+        assert claim == (
+            setting.method,
+            setting.epsilon,
+            setting.delta,
+            setting.accounting,
+            setting.patients,
+        )
+        fits = {(r.noise, r.trials) for r in report.rows if r.played == "real fits"}
+        assert fits == {("fast", 20_000), ("OpenDP discrete Gaussian", 200)}
+
+
+def test_the_papers_budgets_were_played_for_both_forms_of_release(
+    games: dict[Setting, GameReport],
+) -> None:
+    for release in ("separate", "joint"):
+        played = {s.epsilon for s in games if (s.method, s.release) == ("trust", release)}
+        assert played == {1.0, 4.0, 12.0}
+
+
+def test_no_bound_exceeds_its_claim(games: dict[Setting, GameReport]) -> None:
+    for report in games.values():
+        assert report.holds
+        for row in report.rows:
+            assert row.mu_surely <= row.mu_claimed
+            assert row.epsilon_surely <= row.epsilon_claimed
+        if report.accounting == "zcdp":  # whose claim leaves room for a bound at 95 %
+            for row in main_rows(report):
+                assert row.epsilon_gaussian <= row.epsilon_claimed
+                assert row.epsilon_counted <= row.epsilon_claimed
+
+
+def test_the_attacker_reaches_nine_tenths_on_every_tight_pair(
+    games: dict[Setting, GameReport],
+) -> None:
+    for setting, report in games.items():
+        tight = [row for row in main_rows(report) if row.tight and row.enough]
+        for row in tight:
+            assert row.mu >= 0.9 * row.mu_claimed
+            assert row.mu_error <= 0.03 * row.mu_claimed
+        names = {row.line for row in tight}
+        if setting.method == "trust":
+            lines = {row.line for row in report.rows}
+            assert names == (lines if setting.release == "joint" else lines - {BUNDLE})
+
+
+def test_a_failed_game_would_show_on_the_page(stored: dict[str, Any]) -> None:
+    changed = json.loads(json.dumps(stored))
+    changed["games"][0]["report"]["failures"] = ["'strata': something is wrong"]
+    page = game_page(changed)
+    assert "- FAILS: 'strata': something is wrong." in page
+    assert page.count("| 0 |") == game_page(stored).count("| 0 |") - 1
+
+
+def test_the_widest_table_fits_a_hundred_columns(games: dict[Setting, GameReport]) -> None:
+    """With a budget of 1 a small line takes millions of trials."""
+    written = StringIO()
+    show_game(Console(file=written, width=100), games[SETTINGS[0]], "Played.")
+    assert "2,0" in written.getvalue() or "2,4" in written.getvalue()
+    assert "…" not in written.getvalue()
