@@ -90,7 +90,9 @@ def dump(schema: Schema) -> str:
     """Return the YAML of a schema: stable, and without what is left at its default."""
     content = schema.model_dump(mode="json", exclude_defaults=True)
     for variable, written in zip(schema.variables, content["variables"], strict=True):
-        if variable.kind != "binary":
+        if variable.levels is not None:
+            del written["bounds"], written["bounds_from"]  # they follow from the levels
+        elif variable.kind != "binary":
             written["bounds"] = list(variable.bounds)
     if isinstance(schema.constants, Settled):  # a release says every constant it was made with
         content["constants"] = schema.constants.model_dump(mode="json")

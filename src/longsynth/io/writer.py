@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from longsynth.schema import Schema
+from longsynth.schema import Schema, Variable
 from longsynth.schema_file import dump
 
 
@@ -64,9 +64,20 @@ def _observations(chunk: Trajectories, schema: Schema, ids: NDArray[np.int64]) -
         "time": _rising(np.cumsum(np.where(used, chunk.gaps, 0.0), axis=1))[used],
     }
     for v, variable in enumerate(schema.variables):
-        missing = ~chunk.observed[:, :, v][used]
-        columns[variable.name] = pa.array(chunk.values[:, :, v][used], mask=missing)
+        if not variable.static:
+            cells = chunk.values[:, :, v][used], ~chunk.observed[:, :, v][used]
+            columns[variable.name] = _column(variable, *cells)
     return pa.table(columns)
+
+
+def _column(
+    variable: Variable, values: NDArray[np.float64], missing: NDArray[np.bool_]
+) -> pa.Array:
+    """Numbers, or the names of levels."""
+    if variable.levels is None:
+        return pa.array(values, mask=missing)
+    place = np.clip(np.nan_to_num(np.rint(values)), 0, len(variable.levels) - 1).astype(np.int64)
+    return pa.array(np.array(variable.levels, dtype=object)[place], pa.string(), mask=missing)
 
 
 def _rising(times: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -83,6 +94,10 @@ def _patients(chunk: Trajectories, schema: Schema, ids: NDArray[np.int64]) -> pa
         "event": chunk.event.astype(np.int8),
         "site": pa.array(np.array(schema.sites, dtype=object)[chunk.site], pa.string()),
     }
+    for v, variable in enumerate(schema.variables):
+        if variable.static:
+            cells = chunk.values[:, 0, v], ~chunk.observed[:, 0, v]
+            columns[variable.name] = _column(variable, *cells)
     weight = getattr(chunk, "weight", None)
     if weight is not None:
         columns["weight"] = weight

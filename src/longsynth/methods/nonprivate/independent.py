@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from longsynth import encoding
 from longsynth.bundle import Bundle
+from longsynth.methods.private import lines
 from longsynth.model.auxiliary import masks_of
+from longsynth.model.lengths import lengths_of
 from longsynth.model.model import Model
 from longsynth.model.strata import population_masses, synthesis_strata
 from longsynth.records import Cohort
@@ -38,7 +40,8 @@ class Quantiles:
         events = event.reshape(-1, *(1,) * len(shape))
         left, right = self.table[(events, low, *cells)], self.table[(events, low + 1, *cells)]
         drawn = left + (place - low) * (right - left)
-        return np.asarray(np.where(self.whole, np.rint(drawn), drawn))
+        near = np.where(place - low < 0.5, left, right)  # between two levels there is nothing
+        return np.asarray(np.where(self.whole, near, drawn))
 
 
 class Independent:
@@ -46,36 +49,45 @@ class Independent:
     summary: ClassVar[str] = "marginals by event, every cell on its own"
 
     def learn(self, cohort: Cohort, schema: Schema) -> Mapping[str, Any]:
-        observed = encoding.seen(cohort)
+        observed, used = encoding.seen(cohort, schema), encoding.in_use(cohort, schema)
         values = np.where(observed, cohort.values, np.nan)
         slots = np.arange(schema.slots) < cohort.length[:, None]
+        length = lines.length_rows(cohort, schema).right
         gaps = np.where(slots, np.nan_to_num(cohort.gaps), np.nan)
         middle = np.array([np.mean(v.bounds) for v in schema.variables])
         return {
             "histogram": np.bincount(encoding.strata(cohort, schema), minlength=len(schema.strata)),
             "values": _by_event(values, cohort.event, middle),
             "gaps": _by_event(gaps, cohort.event, np.zeros(1)),
-            "missing": np.stack([_share(~observed, cohort.event == y) for y in (0, 1)]),
+            "lengths": length.sum(axis=0),
+            "missing": np.stack([_missing(observed, used, cohort.event == y) for y in (0, 1)]),
         }
 
     def model(self, bundle: Bundle) -> Model:
         schema, events = bundle.schema, bundle.schema.strata[:, 2]
         size = (2, len(LEVELS), schema.slots)
-        missing = bundle.array("missing", 2, schema.width)[events]
+        missing = bundle.array("missing", 2, schema.slots, -1)[events]
+        counts = bundle.array("lengths", -1) if schema.length == "variable" else None
         whole = np.array([v.kind != "continuous" for v in schema.variables])
         mass = population_masses(bundle.array("histogram", -1))
         return Model(
             schema=schema,
             strata=synthesis_strata(mass, schema.protected_strata, 0.0),
+            lengths=lengths_of(counts, 0.0, schema),
             values=Quantiles(bundle.array("values", *size, -1), events, whole),
-            masks=masks_of(missing, schema),
+            masks=masks_of(schema.layout.cell_rows(missing), schema),
             gaps=Quantiles(bundle.array("gaps", *size), events, np.array(False)),
             fingerprint=bundle.fingerprint,
         )
 
 
-def _share(cells: NDArray[np.bool_], chosen: NDArray[np.bool_]) -> Floats:
-    return np.asarray((cells[chosen] if chosen.any() else cells).mean(axis=0))
+def _missing(
+    observed: NDArray[np.bool_], used: NDArray[np.bool_], chosen: NDArray[np.bool_]
+) -> Floats:
+    """The share missing of the cells in use; a cell that nobody uses is as good as missing."""
+    chosen = chosen if chosen.any() else ~chosen
+    number = used[chosen].sum(axis=0)
+    return np.asarray(1 - observed[chosen].sum(axis=0) / np.maximum(number, 1))
 
 
 def _by_event(values: Floats, event: NDArray[np.int64], empty: Floats) -> Floats:

@@ -1,7 +1,6 @@
 """dp-markov: private first-order transition tables over public bins, by event."""
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -54,7 +53,8 @@ class DPMarkov:
             ),
             *unconditional.statistics(schema),
         ]
-        return (tuple((s, Fraction(SHARES[s.name], 100)) for s in found),)
+        share = lines.shares(SHARES, schema)
+        return (tuple((s, share[s.name]) for s in found),)
 
     def contributions(
         self, batch: Cohort, schema: Schema, stage: Stage, released: Mapping[str, Released]
@@ -85,10 +85,11 @@ class DPMarkov:
         steps = _numbers(bundle, STEPS).reshape(*shape, widest, widest)
         noise = {n: bundle.released[n].entry for n in (FIRST, STEPS)}
         level = {n: e.sigma / e.statistic.lift for n, e in noise.items()}
-        masks, gaps = unconditional.parts(bundle, mass)
+        lengths, masks, gaps = unconditional.parts(bundle, mass)
         return Model(
             schema=schema,
             strata=synthesis_strata(mass, schema.protected_strata, 0.0),
+            lengths=lengths,
             values=Chains(
                 bins=bins,
                 start=[
@@ -125,9 +126,9 @@ def _numbers(bundle: Bundle, name: str) -> NDArray[np.float64]:
 
 def _counted(batch: Cohort, schema: Schema, scaling: Scaling, event: Ints) -> tuple[Ints, Ints]:
     """First bins and transitions of each patient over observed slots, one block a variable."""
-    observed = encoding.seen(batch)
+    observed = encoding.seen(batch, schema)
     values = np.where(observed, batch.values, 0.0)
-    encoded = scaling.encode(values)
+    encoded = scaling.unit(values)
     n, widest = batch.patients, _widest(schema)
     first = np.zeros((n, len(schema.variables), 2, widest), np.int64)
     steps = np.zeros((n, len(schema.variables), 2, widest, widest), np.int64)
