@@ -13,6 +13,7 @@ from longsynth.commands.audit import audit
 from longsynth.commands.bench import app as bench
 from longsynth.commands.check import check
 from longsynth.commands.methods import methods
+from longsynth.commands.schema import app as schema_
 from longsynth.privacy.errors import ArithmeticFault, Refused
 
 app = typer.Typer(
@@ -241,6 +242,7 @@ app.command()(audit)
 app.add_typer(bench, name="bench")
 app.command()(check)
 app.command()(methods)
+app.add_typer(schema_, name="schema")
 
 
 def _conditions(where: list[str]) -> dict[str, str]:

@@ -17,7 +17,7 @@ LARGEST = 1_000_000  # bytes
 DEEPEST = 20
 Place = tuple[str | int, ...]
 _MISREAD = {  # what YAML makes of a bare word or number, and where that surprises
-    "bool": ("a truth value", ""),
+    "bool": ("a truth value", r"^(?!true$|false$)"),  # yes, no, on, off
     "timestamp": ("a date", ""),
     "int": ("another number", r"[_:]|^[-+]?0[0-9xb]"),  # 1_000, 12:30, 010, 0x10
     "float": ("another number", "[_:]"),
