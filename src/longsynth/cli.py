@@ -12,6 +12,7 @@ import typer
 from longsynth.commands.audit import audit
 from longsynth.commands.bench import app as bench
 from longsynth.commands.check import check
+from longsynth.commands.import_ import import_
 from longsynth.commands.methods import methods
 from longsynth.commands.schema import app as schema_
 from longsynth.privacy.errors import ArithmeticFault, Refused
@@ -241,6 +242,7 @@ def demo(
 app.command()(audit)
 app.add_typer(bench, name="bench")
 app.command()(check)
+app.command("import")(import_)
 app.command()(methods)
 app.add_typer(schema_, name="schema")
 

@@ -6,7 +6,7 @@ else. A cell is a place where something can be observed or missing: a slot and a
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -88,3 +88,9 @@ class Layout:
 def _taken(found: Array, places: Ints) -> Array:
     flat = found.reshape(len(found), -1)
     return flat if len(places) == flat.shape[1] else flat[:, places]
+
+
+@lru_cache
+def layout_of(slots: int, channels: tuple[int, ...], static: tuple[bool, ...]) -> Layout:
+    """The same object each time: what it has worked out is kept."""
+    return Layout(slots, channels, static)

@@ -51,8 +51,8 @@ class Scaling:
             return encoded
         encoded = self.per_channel(encoded)
         for v in self._nominal:
-            levels = np.arange(self.layout.channels[v])
-            encoded[..., self._channels(v)] = np.rint(values[..., v, None]) == levels
+            level = np.rint(np.clip(values[..., v, None], *self._bounds[:, v]))
+            encoded[..., self._channels(v)] = level == np.arange(self.layout.channels[v])
         return encoded
 
     def decode(self, encoded: Floats) -> Floats:

@@ -1,6 +1,5 @@
 """Schema: the public facts of a cohort, fixed before any patient is read."""
 
-from functools import cached_property
 from math import isfinite
 from typing import Annotated, Any, Literal, Self
 
@@ -9,7 +8,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from longsynth.constants import Constants, Settled
-from longsynth.layout import Layout
+from longsynth.layout import Layout, layout_of
+from longsynth.sources import Dataset, Source
 
 Aggregate = Literal["mean", "median", "last", "min", "max"]
 
@@ -54,6 +54,7 @@ class Variable(Public):
     transform: Literal["none", "log"] = "none"
     aggregate: Aggregate | None = None  # within a slot, if other than the slot rule's
     column: str = ""  # the name in the files, if it is another
+    source: Source | None = None  # where `longsynth import` finds it
 
     @model_validator(mode="before")
     @classmethod
@@ -143,6 +144,7 @@ class Labels(Public):
     column: str
     levels: tuple[Level, ...] = Field(min_length=1, max_length=500)
     meaning: str = ""
+    source: Source | None = None  # where `longsynth import` finds it
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
@@ -174,6 +176,20 @@ class Schema(Public):
     protected: tuple[Protected, ...] | None = None
     variables: tuple[Variable, ...] = Field(min_length=1)
     constants: Constants = Constants()
+    source: Dataset = Dataset()  # how `longsynth import` reads the whole
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        """Labels with a source need no column; an import writes them under their own name."""
+        if not isinstance(given, dict):
+            return given
+        sourced = {
+            what: {"column": what} | given[what]
+            for what in ("group", "event", "site")
+            if isinstance(given.get(what), dict) and "source" in given[what]
+        }
+        return given | sourced
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -220,13 +236,10 @@ class Schema(Public):
     def sites(self) -> tuple[str, ...]:
         return self.levels("site")
 
-    @cached_property
+    @property
     def layout(self) -> Layout:
-        return Layout(
-            self.slots,
-            tuple(v.channels for v in self.variables),
-            tuple(v.static for v in self.variables),
-        )
+        channels = tuple(v.channels for v in self.variables)
+        return layout_of(self.slots, channels, tuple(v.static for v in self.variables))
 
     @property
     def width(self) -> int:  # D: T·V, if nothing is static or nominal
@@ -264,7 +277,7 @@ class Schema(Public):
     def canonical(self) -> "Schema":
         """The same cohort in the columns, units and labels that longsynth itself writes."""
         site = Labels(column="site", levels=self.sites)
-        plain = [v.model_copy(update={"column": "", "aggregate": None}) for v in self.variables]
+        plain = [v.model_copy(update=_PLAIN) for v in self.variables]
         rules = self.protected and [
             Protected(
                 group=_position(self.group, r.group),
@@ -283,8 +296,12 @@ class Schema(Public):
                 "site": site.model_copy(update={"meaning": self.site.meaning if self.site else ""}),
                 "protected": tuple(rules) if rules is not None else None,
                 "variables": tuple(plain),
+                "source": Dataset(),
             }
         )
+
+
+_PLAIN = {"column": "", "aggregate": None, "source": None}  # a variable as longsynth writes it
 
 
 def _numbered(column: str, labels: Labels) -> Labels:

@@ -91,7 +91,8 @@ def dump(schema: Schema) -> str:
     content = schema.model_dump(mode="json", exclude_defaults=True)
     for variable, written in zip(schema.variables, content["variables"], strict=True):
         if variable.levels is not None:
-            del written["bounds"], written["bounds_from"]  # they follow from the levels
+            written.pop("bounds", None)  # they follow from the levels
+            written.pop("bounds_from", None)
         elif variable.kind != "binary":
             written["bounds"] = list(variable.bounds)
     if isinstance(schema.constants, Settled):  # a release says every constant it was made with

@@ -4,6 +4,7 @@ Whatever still differs between two cohorts of one size has left by another way t
 """
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,11 @@ from longsynth.cli import main
 from longsynth.io.writer import write_cohort
 from longsynth.privacy.noise import OpenDPNoise
 from longsynth.records import Cohort
+from longsynth.schema import Schema
 from longsynth.schema_file import dump
 from longsynth.simulate import simulate
 from support import constant_add
+from ward import STATIC, ward_cohort, ward_schema
 
 N = 60
 SCHEMA = simulated_schema()
@@ -32,11 +35,18 @@ def folder_of(tmp: Path, name: str, **settings: object) -> Path:
     return folder
 
 
-def as_csv(folder: Path, header: str, lines: list[str], people: list[str]) -> Path:
+def as_csv(
+    folder: Path,
+    header: str,
+    lines: list[str],
+    people: list[str],
+    schema: Schema = SCHEMA,
+    about: str = "patient_id,group,event,site",
+) -> Path:
     folder.mkdir()
-    (folder / "schema.yaml").write_text(dump(SCHEMA))
+    (folder / "schema.yaml").write_text(dump(schema))
     (folder / "observations.csv").write_text("\n".join([header, *lines]) + "\n")
-    (folder / "patients.csv").write_text("\n".join(["patient_id,group,event,site", *people]) + "\n")
+    (folder / "patients.csv").write_text("\n".join([about, *people]) + "\n")
     return folder
 
 
@@ -76,6 +86,43 @@ def cohorts(tmp: Path) -> list[Path]:
     return folders
 
 
+def ward_cohorts(tmp: Path) -> list[Path]:
+    """The same with static and nominal columns, text levels and a slot rule."""
+    schema = ward_schema(slot_rule={"anchors": ["pulse"], "merge": 4.0, "horizon": 60.0})
+    base = ward_cohort(N, seed=1)
+    nothing = np.zeros_like(base.observed)
+    static_only = np.where(STATIC, base.observed, False)
+    full = np.full(N, base.gaps.shape[1])
+    every = np.where(STATIC, np.arange(base.gaps.shape[1])[:, None] == 0, True) | nothing
+    zeros = np.zeros_like(base.values)
+    variants = {
+        "ward": base,
+        "other ward": ward_cohort(N, seed=2, events=0.9),
+        "nothing known": edited(base, observed=nothing, length=full * 0),
+        "nobody has a row": edited(base, observed=static_only, length=full * 0),
+        "no anchor": edited(base, observed=base.observed & (np.arange(len(STATIC)) != 3)),
+        "all slots": edited(base, observed=every, values=zeros + 1, length=full),
+        "first levels": edited(base, observed=every, values=zeros, length=full, event=full * 0),
+        "late": edited(base, gaps=base.gaps + 100),
+        "wild": edited(base, observed=every, values=zeros + 1e308, length=full),
+    }
+    folders = []
+    for name, cohort in variants.items():
+        folder = tmp / name
+        folder.mkdir()
+        write_cohort(folder, schema, [cohort])
+        (folder / "schema.yaml").write_text(dump(schema))
+        folders.append(folder)
+    header = ",".join(["patient_id", "time", "pulse", "dose", "oxygen", "rhythm"])
+    odd = [f"{i % N},{i / 7},{i},?,yes,{'sinus' * (i % 3)}" for i in range(4 * N)]
+    people = [f"{i},{i % 2},1,B,{i},f,\xff{'O' * (i % 2)}" for i in range(N)]
+    about = "patient_id,group,event,site,age,sex,blood"
+    folders.append(as_csv(tmp / "odd levels", header, odd, people, schema, about))
+    few = [f"{i},,,,,," for i in range(N)]
+    folders.append(as_csv(tmp / "empty cells", header, [], few, schema, about))
+    return folders
+
+
 def run(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
     with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as stop:
         patch.setattr("sys.argv", ["longsynth", *arguments])
@@ -96,15 +143,24 @@ def constant_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("constant_mechanism")
+@pytest.mark.parametrize(
+    ("made", "method"),
+    [(cohorts, "trust"), *((ward_cohorts, name) for name in ("trust", "dp-score", "dp-markov"))],
+    ids=lambda given: getattr(given, "__name__", given),
+)
 def test_nothing_but_the_mechanism_tells_two_cohorts_apart(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    made: Callable[[Path], list[Path]],
+    method: str,
 ) -> None:
     caplog.set_level(logging.DEBUG)
     seen = set()
     out = tmp_path / "run"
-    for cohort in cohorts(tmp_path):
-        arguments = ["fit", str(cohort), "--epsilon", "4", "--delta", "1e-5", "--out", str(out)]
-        printed = run(arguments, capfd)
+    promise = ["--epsilon", "4", "--delta", "1e-5", "--method", method]
+    for cohort in made(tmp_path):
+        printed = run(["fit", str(cohort), *promise, "--out", str(out)], capfd)
         assert printed[0] == 0
         released = contents(out / "release")
         sampled = run(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from longsynth.model.lengths import LEAST_SHARE
+from longsynth.model.lengths import LEAST_SHARE, Users
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,9 +23,7 @@ class Spectrum:
         return np.asarray((self.vectors * self.values) @ self.vectors.T)
 
 
-def residual_covariance(
-    second: Floats, means: Floats, mass: Floats, in_use: Floats, slot: Ints
-) -> Floats:
+def residual_covariance(second: Floats, means: Floats, users: Users, slot: Ints) -> Floats:
     """Return Σ̃₀ = S - Σ_s p_s μ̂_s μ̂_s': eq:covraw without its second look at the conditions.
 
     Each entry is about the patients who use both of its slots, so sums over everybody are divided
@@ -33,23 +31,20 @@ def residual_covariance(
     """
     later = np.maximum(slot[:, None], slot)
     explained, everybody = np.zeros_like(second), np.zeros_like(second)
-    patterns, pattern_of = np.unique(in_use, axis=0, return_inverse=True)
+    patterns, pattern_of = np.unique(users.shares, axis=0, return_inverse=True)
     for p, share in enumerate(patterns):  # few: lengths depend on the event alone
-        weight = np.where(pattern_of == p, mass, 0.0)
+        weight = np.where(pattern_of == p, users.mass, 0.0)
         both = np.where(later >= 0, share[later], 1.0)
         explained += both * (means.T @ (weight[:, None] * means))
         everybody += both * weight.sum()
     return np.asarray((second - explained) / np.maximum(everybody, LEAST_SHARE))
 
 
-def residual_variance(
-    squares: Floats, means: Floats, mass: Floats, in_use: Floats, slot: Ints
-) -> Floats:
-    """Return the diagonal of the same from means of z² - ½ over all patients (D,)."""
-    share = np.where(slot >= 0, in_use[:, slot], 1.0)  # (S, D)
-    everybody = mass @ share
-    explained = mass @ (share * means**2)
-    return np.asarray(0.5 + (squares - explained) / np.maximum(everybody, LEAST_SHARE))
+def residual_variance(squares: Floats, means: Floats, users: Users, slot: Ints) -> Floats:
+    """Return the diagonal of the same (D,) from means of z² - ½ over all patients."""
+    explained = users.mass @ (users.of(slot) * means**2)
+    everybody = users.mass @ users.of(slot)
+    return np.asarray((squares + everybody / 2 - explained) / users.divisor(slot))
 
 
 def block_band(matrix: Floats, slot: Ints, bandwidth: int) -> Floats:

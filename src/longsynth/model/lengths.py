@@ -82,13 +82,20 @@ def lengths_of(counts: Floats | None, noise: float, schema: Schema) -> Lengths |
     return Lengths(np.stack([_share(row) for row in mixed]), schema.strata[:, 2], schema.slots)
 
 
-def of_those_in_use(rows: Floats, in_use: Floats, slot: Ints) -> Floats:
-    """Divide sums over all patients (S, d) by the share that uses each column's slot.
+@dataclass(frozen=True, slots=True)
+class Users:
+    """Who uses which slot: what sums over all patients are divided by."""
 
-    What is static, slot -1, everybody has.
-    """
-    share = np.where(slot >= 0, in_use[:, slot], 1.0)
-    return np.asarray(rows / np.maximum(share, LEAST_SHARE))
+    mass: Floats  # p (S,)
+    shares: Floats  # (S, T): of each stratum
+
+    def of(self, slot: Ints) -> Floats:
+        """(S, d): the share that uses each column's slot; what is static, slot -1, everybody."""
+        return np.where(slot >= 0, self.shares[:, slot], 1.0)
+
+    def divisor(self, slot: Ints) -> Floats:
+        """(d,): the share of all patients, but never so small that it would raise the noise."""
+        return np.maximum(self.mass @ self.of(slot), LEAST_SHARE)
 
 
 def _share(counts: Floats) -> Floats:

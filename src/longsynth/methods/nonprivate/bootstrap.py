@@ -77,5 +77,12 @@ class Bootstrap:
             masks=RecordMasks(bundle.array("observed", n, schema.slots, -1)),
             gaps=Records(bundle.array("gaps", n, schema.slots)),
             fingerprint=bundle.fingerprint,
-            course=RecordOfStratum([np.flatnonzero(stratum == s) for s in range(cells)]),
+            course=RecordOfStratum([_records(stratum, s) for s in range(cells)]),
         )
+
+
+def _records(stratum: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
+    """The records of a stratum; of one that nobody is in, those with its event, or else all."""
+    same_event = stratum % 2 == wanted % 2
+    alike = (stratum == wanted, same_event, np.ones_like(same_event))
+    return next(np.flatnonzero(found) for found in alike if found.any())

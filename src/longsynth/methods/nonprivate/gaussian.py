@@ -10,10 +10,10 @@ from longsynth import encoding
 from longsynth.bundle import Bundle
 from longsynth.conditions import condition_matrix
 from longsynth.methods.private import lines
-from longsynth.model.auxiliary import conditioned, gaps_from, masks_from
+from longsynth.model.auxiliary import gaps_from, masks_from, shrunken_means
 from longsynth.model.covariance import Spectrum, clipped_spectrum, residual_covariance
-from longsynth.model.lengths import lengths_of, of_those_in_use
-from longsynth.model.mean import gram_of_strata, ridge_solution
+from longsynth.model.lengths import Users, lengths_of
+from longsynth.model.mean import gram_of_strata, means_in_use
 from longsynth.model.model import Model
 from longsynth.model.score import ScorePath, noise_levels
 from longsynth.model.strata import population_masses, synthesis_strata
@@ -51,16 +51,18 @@ class ScoreDiff:
         conditions = condition_matrix(schema)
         mass = population_masses(bundle.array("histogram", -1))
         gram, p = gram_of_strata(mass, conditions), conditions.shape[1]
-        beta = ridge_solution(gram, bundle.array("values", p, -1), constants.ridge)
         second = bundle.array("second", schema.width, schema.width)
         squares = bundle.array("gap squares", schema.slots)
         counts = bundle.array("lengths", -1) if schema.length == "variable" else None
         lengths = lengths_of(counts, 0.0, schema)
-        in_use, slot = lengths.in_use, schema.layout.value_slot
-        means = of_those_in_use(conditions @ beta, in_use, slot)
-        covariance = residual_covariance(second, means, mass, in_use, slot)
+        users, layout = Users(mass, lengths.in_use), schema.layout
+        slot, cells, slots = layout.value_slot, layout.cell_slot, np.arange(schema.slots)
+        cross = bundle.array("values", p, -1)
+        means = means_in_use(gram, cross, conditions, users, slot, constants.ridge)
+        covariance = residual_covariance(second, means, users, slot)
         missing, gaps = (
-            conditioned(gram, bundle.array(name, p, -1), schema) for name in ("masks", "gaps")
+            shrunken_means(gram, bundle.array(name, p, -1), users, where, schema)
+            for name, where in (("masks", cells), ("gaps", slots))
         )
         return Model(
             schema=schema,
@@ -72,8 +74,8 @@ class ScoreDiff:
                 levels=noise_levels(constants.steps, constants.eigen_cap),
                 scaling=Scaling(schema),
             ),
-            masks=masks_from(missing, in_use, schema),
-            gaps=gaps_from(gaps, squares, mass, in_use, schema),
+            masks=masks_from(missing, schema),
+            gaps=gaps_from(gaps, squares, users, schema),
             fingerprint=bundle.fingerprint,
         )
 

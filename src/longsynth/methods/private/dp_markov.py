@@ -32,8 +32,9 @@ class DPMarkov:
     summary: ClassVar[str] = "private transition tables between public bins, by event"
 
     def stages(self, schema: Schema) -> tuple[Stage, ...]:
-        """A patient fills one block a variable: first bins with 1, transitions with T - 1."""
-        blocks, widest = len(schema.variables), _widest(schema)
+        """A patient fills one block a variable: first bins with 1, transitions with T - 1. What is
+        static has a first bin only."""
+        blocks, moving, widest = len(schema.variables), len(_moving(schema)), _widest(schema)
         found = [
             lines.strata(schema),
             Statistic(
@@ -47,8 +48,8 @@ class DPMarkov:
                 STEPS,
                 "transitions between bins by variable and event",
                 "count",
-                blocks * 2 * widest**2,
-                blocks=blocks,
+                moving * 2 * widest**2,
+                blocks=moving,
                 grid=max(schema.slots - 1, 1),
             ),
             *unconditional.statistics(schema),
@@ -80,9 +81,10 @@ class DPMarkov:
     def model(self, bundle: Bundle) -> Model:
         schema, scaling = bundle.schema, Scaling(bundle.schema)
         mass = population_masses(bundle.mean(STRATA))
-        bins, widest, shape = bins_of(schema), _widest(schema), (len(schema.variables), 2)
-        first = _numbers(bundle, FIRST).reshape(*shape, widest)
-        steps = _numbers(bundle, STEPS).reshape(*shape, widest, widest)
+        bins, widest, moving = bins_of(schema), _widest(schema), _moving(schema)
+        first = _numbers(bundle, FIRST).reshape(len(bins), 2, widest)
+        steps = np.zeros((len(bins), 2, widest, widest))  # of what is static, none
+        steps[moving] = _numbers(bundle, STEPS).reshape(len(moving), 2, widest, widest)
         noise = {n: bundle.released[n].entry for n in (FIRST, STEPS)}
         level = {n: e.sigma / e.statistic.lift for n, e in noise.items()}
         lengths, masks, gaps = unconditional.parts(bundle, mass)
@@ -119,6 +121,11 @@ def _widest(schema: Schema) -> int:
     return widest
 
 
+def _moving(schema: Schema) -> list[int]:
+    """The variables that can change from slot to slot."""
+    return [v for v, static in enumerate(schema.layout.static) if not static]
+
+
 def _numbers(bundle: Bundle, name: str) -> NDArray[np.float64]:
     found = bundle.released[name]
     return found.values / found.entry.statistic.lift
@@ -135,7 +142,7 @@ def _counted(batch: Cohort, schema: Schema, scaling: Scaling, event: Ints) -> tu
     for v, bins in enumerate(bins_of(schema)):
         place = bins.of(values[:, :, v], encoded[:, :, v])
         _follow(place, observed[:, :, v], event, first[:, v], steps[:, v])
-    return first.reshape(n, -1), steps.reshape(n, -1)
+    return first.reshape(n, -1), steps[:, _moving(schema)].reshape(n, -1)
 
 
 def _follow(

@@ -12,8 +12,8 @@ from longsynth.methods.method import Stage
 from longsynth.methods.private import lines, unconditional
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, MASKS, STRATA, VALUES
 from longsynth.model.covariance import Spectrum, residual_variance
-from longsynth.model.lengths import of_those_in_use
-from longsynth.model.mean import gram_of_strata, ridge_solution
+from longsynth.model.lengths import Users
+from longsynth.model.mean import gram_of_strata, means_in_use
 from longsynth.model.model import Model
 from longsynth.model.score import ScorePath, noise_levels
 from longsynth.model.strata import population_masses, synthesis_strata
@@ -68,11 +68,10 @@ class DPScore:
         conditions, scaling = condition_matrix(schema), Scaling(schema)
         mass = population_masses(bundle.mean(STRATA))
         gram = gram_of_strata(mass, conditions)
-        beta = ridge_solution(gram, bundle.mean(VALUES), constants.ridge)
         lengths, masks, gaps = unconditional.parts(bundle, mass)
-        in_use, slot = lengths.in_use, schema.layout.value_slot
-        means = of_those_in_use(conditions @ beta, in_use, slot)
-        variance = residual_variance(bundle.mean(SQUARES)[0], means, mass, in_use, slot)
+        users, slot = Users(mass, lengths.in_use), schema.layout.value_slot
+        means = means_in_use(gram, bundle.mean(VALUES), conditions, users, slot, constants.ridge)
+        variance = residual_variance(bundle.mean(SQUARES)[0], means, users, slot)
         return Model(
             schema=schema,
             strata=synthesis_strata(mass, schema.protected_strata, 0.0),

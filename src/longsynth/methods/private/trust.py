@@ -15,10 +15,10 @@ from longsynth.conditions import condition_matrix, largest_norm_squared
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, LENGTHS, MASKS, STRATA, VALUES
-from longsynth.model.auxiliary import conditioned, gaps_from, masks_from
+from longsynth.model.auxiliary import gaps_from, masks_from, shrunken_means
 from longsynth.model.covariance import block_band, clipped_spectrum, residual_covariance
-from longsynth.model.lengths import of_those_in_use
-from longsynth.model.mean import gram_of_strata, positive_part, ridge_solution
+from longsynth.model.lengths import Users
+from longsynth.model.mean import gram_of_strata, means_in_use, positive_part
 from longsynth.model.model import Model
 from longsynth.model.score import ScorePath, noise_levels
 from longsynth.model.strata import population_masses, synthesis_strata
@@ -135,11 +135,13 @@ class Trust:
         conditions, scaling = condition_matrix(schema), Scaling(schema)
         moments = released_moments(bundle, conditions)
         mass, lengths = population_masses(moments.histogram), lines.lengths_in(bundle)
-        in_use, slot = lengths.in_use, schema.layout.value_slot
+        users, layout = Users(mass, lengths.in_use), schema.layout
+        slot, cells, slots = layout.value_slot, layout.cell_slot, np.arange(schema.slots)
 
-        beta = ridge_solution(moments.gram, moments.cross, constants.ridge)  # eq:beta
-        means = of_those_in_use(conditions @ beta, in_use, slot)
-        raw = residual_covariance(moments.second, means, mass, in_use, slot)  # eq:covraw
+        means = means_in_use(  # eq:beta
+            moments.gram, moments.cross, conditions, users, slot, constants.ridge
+        )
+        raw = residual_covariance(moments.second, means, users, slot)  # eq:covraw
         if constants.covariance == "diagonal":
             raw = np.diag(np.diag(raw))
         banded = block_band(raw, slot, constants.bandwidth)
@@ -148,7 +150,8 @@ class Trust:
         )  # eq:banding
 
         missing, gaps = (
-            conditioned(moments.gram, bundle.mean(name), schema) for name in (MASKS, GAPS)
+            shrunken_means(moments.gram, bundle.mean(name), users, where, schema)
+            for name, where in ((MASKS, cells), (GAPS, slots))
         )
         return Model(
             schema=schema,
@@ -160,8 +163,8 @@ class Trust:
                 levels=noise_levels(constants.steps, constants.eigen_cap),
                 scaling=scaling,
             ),
-            masks=masks_from(missing, in_use, schema),
-            gaps=gaps_from(gaps, bundle.mean(GAP_SQUARES)[0], mass, in_use, schema),
+            masks=masks_from(missing, schema),
+            gaps=gaps_from(gaps, bundle.mean(GAP_SQUARES)[0], users, schema),
             fingerprint=bundle.fingerprint,
         )
 

@@ -10,7 +10,7 @@ from longsynth.methods.private import lines
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, LENGTHS, MASKS
 from longsynth.model.auxiliary import gaps_from, masks_from, same_for_all
 from longsynth.model.gaps import Gaps
-from longsynth.model.lengths import AllSlots, Lengths
+from longsynth.model.lengths import AllSlots, Lengths, Users
 from longsynth.model.masks import Masks
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
@@ -41,8 +41,10 @@ def rows(batch: Cohort, schema: Schema) -> Mapping[str, Contribution]:
 def parts(bundle: Bundle, mass: Floats) -> tuple[Lengths | AllSlots, Masks, Gaps]:
     """Return lengths, and the same masks and gaps for every stratum."""
     schema, lengths = bundle.schema, lines.lengths_in(bundle)
-    in_use = same_for_all(mass @ lengths.in_use, schema)  # no condition: one share for all
-    missing, means = (same_for_all(bundle.mean(name)[0], schema) for name in (MASKS, GAPS))
-    masks = masks_from(missing, in_use, schema)
-    gaps = gaps_from(means, bundle.mean(GAP_SQUARES)[0], mass, in_use, schema)
-    return lengths, masks, gaps
+    users, cells, slots = Users(mass, lengths.in_use), schema.layout.cell_slot, schema.slots
+    missing, means = (
+        same_for_all(bundle.mean(name)[0] / users.divisor(where), schema)
+        for name, where in ((MASKS, cells), (GAPS, np.arange(slots)))
+    )
+    gaps = gaps_from(means, bundle.mean(GAP_SQUARES)[0], users, schema)
+    return lengths, masks_from(missing, schema), gaps
