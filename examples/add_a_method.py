@@ -1,7 +1,5 @@
 """A method of one's own: private conditional means with a spread that is public knowledge."""
 
-from fractions import Fraction
-
 import numpy as np
 
 import longsynth
@@ -11,7 +9,8 @@ from longsynth.methods.private import lines
 from longsynth.model.auxiliary import masks_of
 from longsynth.model.covariance import Spectrum
 from longsynth.model.gaps import Gaps
-from longsynth.model.mean import gram_of_strata, ridge_solution
+from longsynth.model.lengths import Users
+from longsynth.model.mean import gram_of_strata, means_in_use
 from longsynth.model.model import Model
 from longsynth.model.score import ScorePath, noise_levels
 from longsynth.model.strata import population_masses, synthesis_strata
@@ -25,36 +24,41 @@ class Flat:
     name, summary = "flat", "conditional means, public spread"
 
     def stages(self, schema):  # what leaves, with shares of the budget that add up to one
-        return (((lines.strata(schema), Fraction(1, 5)), (lines.values(schema), Fraction(4, 5))),)
+        share = lines.shares({lines.STRATA: 20, lines.VALUES: 80}, schema)
+        found = [lines.strata(schema), lines.values(schema), *lines.lengths(schema)]
+        return (tuple((statistic, share[statistic.name]) for statistic in found),)
 
     def contributions(self, batch, schema, stage, released):  # one row a patient, nothing else
         cell, grid = encoding.strata(batch, schema), lines.grid(schema)
         squared = lines.value_radius_squared(schema)
-        z = encoding.values(batch, Scaling(schema), grid=grid, squared=squared)
-        one_hot = encoding.one_hot(cell, len(schema.strata))
-        strata, values = Contribution(one_hot), Contribution(z, condition_matrix(schema)[cell])
-        return {lines.STRATA: strata, lines.VALUES: values}
+        z = encoding.values(batch, schema, grid=grid, squared=squared)
+        return {
+            lines.STRATA: Contribution(encoding.one_hot(cell, len(schema.strata))),
+            lines.VALUES: Contribution(z, condition_matrix(schema)[cell]),
+            lines.LENGTHS: lines.length_rows(batch, schema),
+        }
 
     def blur(self, entry, schema, patients):  # what the noise means, for `plan`
         return lines.blur(entry, schema, patients)
 
     def model(self, bundle):  # from the released numbers alone
         schema, conditions = bundle.schema, condition_matrix(bundle.schema)
-        mass, width, cells = (
-            population_masses(bundle.mean(lines.STRATA)),
-            schema.width,
-            len(conditions),
+        mass, lengths = population_masses(bundle.mean(lines.STRATA)), lines.lengths_in(bundle)
+        gram, slot = gram_of_strata(mass, conditions), schema.layout.value_slot
+        users = Users(mass, lengths.in_use)  # not everyone uses every slot
+        means = means_in_use(
+            gram, bundle.mean(lines.VALUES), conditions, users, slot, schema.fixed.ridge
         )
-        gram = gram_of_strata(mass, conditions)
-        beta = ridge_solution(gram, bundle.mean(lines.VALUES), schema.fixed.ridge)
-        spectrum, scaling = Spectrum(np.full(width, SPREAD), np.eye(width)), Scaling(schema)
-        gaps = Gaps(np.zeros((cells, schema.slots)), np.full(schema.slots, SPREAD), scaling)
+        scaling, strata, spread = Scaling(schema), len(conditions), np.full(schema.width, SPREAD)
         return Model(
             schema=schema,
             strata=synthesis_strata(mass, schema.protected_strata, 0.0),
-            values=ScorePath(conditions @ beta, spectrum, noise_levels(20, 1.0), scaling),
-            masks=masks_of(np.full((cells, width), MISSING), schema),
-            gaps=gaps,
+            lengths=lengths,
+            values=ScorePath(
+                means, Spectrum(spread, np.eye(schema.width)), noise_levels(20, 1.0), scaling
+            ),
+            masks=masks_of(np.full((strata, schema.layout.cells), MISSING), schema),
+            gaps=Gaps(np.zeros((strata, schema.slots)), np.full(schema.slots, SPREAD), scaling),
             fingerprint=bundle.fingerprint,
         )
 

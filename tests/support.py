@@ -14,14 +14,15 @@ from longsynth.schema import Schema
 SLOTS, VARIABLES = 4, 3
 
 
-def small_schema(**constants: object) -> Schema:
-    """Four slots, one variable of each kind, three sites."""
+def small_schema(*, length: str = "variable", **constants: object) -> Schema:
+    """Four slots, one variable of each ordered kind, three sites."""
     return Schema.model_validate(
         {
             "longsynth": 1,
             "name": "small",
             "slots": SLOTS,
             "max_gap": 48,
+            "length": length,
             "site": {"column": "site", "levels": ["A", "B", "C"]},
             "variables": [
                 {

@@ -15,16 +15,16 @@ anything = st.floats(allow_nan=True, allow_infinity=True)
 
 @given(st.lists(anything, min_size=12, max_size=12), st.lists(anything, min_size=4, max_size=4))
 def test_every_record_ends_inside_its_radii(values: list[float], gaps: list[float]) -> None:
-    patient = one_patient(np.reshape(values, (4, 3)), gaps=gaps)
-    scaling = Scaling(small_schema())
+    patient, schema = one_patient(np.reshape(values, (4, 3)), gaps=gaps), small_schema()
     with np.errstate(all="ignore"):
-        z = encoding.encoded_values(patient, scaling)
-        r = encoding.log_gaps(patient, scaling)
-        k = encoding.values(patient, scaling, grid=4096, squared=4096**2)
+        z = encoding.encoded_values(patient, schema)
+        r, squares = encoding.log_gaps(patient, schema)
+        k = encoding.values(patient, schema, grid=4096, squared=4096**2)
     assert np.isfinite(z).all()
     assert (np.abs(z) <= 1).all()
     assert np.isfinite(r).all()
     assert (np.abs(r) <= 1).all()
+    assert (np.abs(squares) <= 0.5).all()
     assert (k**2).sum() <= 4096**2
 
 
@@ -61,21 +61,34 @@ def test_what_is_not_seen_sits_at_the_midpoint() -> None:
     cells[1] = np.nan
     cells[2] = np.inf
     patient = one_patient(cells, observed=observed)
-    z = encoding.encoded_values(patient, Scaling(small_schema())).reshape(4, 3)
+    z = encoding.encoded_values(patient, small_schema()).reshape(4, 3)
     assert z[:3].tolist() == [[0.0] * 3] * 3
     assert z[3, 0] == -1
-    assert encoding.missing(patient).reshape(4, 3)[:, 0].tolist() == [1, 1, 1, -1]
+    missing = encoding.missing(patient, small_schema()).reshape(4, 3)
+    assert missing[:, 0].tolist() == [1, 1, 1, -1]
 
 
 def test_slots_past_the_length_hold_nothing() -> None:
     patient = one_patient(20.0, gaps=0.0, length=2)
-    assert encoding.seen(patient)[0, :, 0].tolist() == [True, True, False, False]
-    assert encoding.log_gaps(patient, Scaling(small_schema()))[0].tolist() == [-1, -1, 0, 0]
+    schema = small_schema()
+    assert encoding.seen(patient, schema)[0, :, 0].tolist() == [True, True, False, False]
+    r, squares = encoding.log_gaps(patient, schema)
+    assert r[0].tolist() == [-1, -1, 0, 0]
+    assert squares[0].tolist() == [0.5, 0.5, 0, 0]
+    assert encoding.missing(patient, schema).reshape(4, 3)[:, 0].tolist() == [-1, -1, 0, 0]
+
+
+def test_where_all_slots_are_used_a_short_record_is_one_with_values_missing() -> None:
+    patient, full = one_patient(20.0, gaps=0.0, length=2), small_schema(length="full")
+    r, squares = encoding.log_gaps(patient, full)
+    assert r[0].tolist() == [-1, -1, 0, 0]
+    assert squares[0].tolist() == [0.5, 0.5, -0.5, -0.5]
+    assert encoding.missing(patient, full).reshape(4, 3)[:, 0].tolist() == [-1, -1, 1, 1]
 
 
 def test_gaps_are_clipped_to_the_public_maximum() -> None:
     patient = one_patient(gaps=[-3.0, 0.0, 48.0, 1e308])
-    assert encoding.log_gaps(patient, Scaling(small_schema()))[0].tolist() == [-1, -1, 1, 1]
+    assert encoding.log_gaps(patient, small_schema())[0][0].tolist() == [-1, -1, 1, 1]
 
 
 @pytest.mark.parametrize("reference", [False, True])

@@ -121,10 +121,21 @@ def test_synthetic_patients_respect_the_public_schema() -> None:
         assert (drawn.values[:, :, v] <= high).all()
         if variable.kind != "continuous":
             assert (drawn.values[:, :, v] % 1 == 0).all()
-    assert (drawn.observed.sum(axis=1) >= 2).all()
+    twice = np.minimum(drawn.length, 2)[:, None]
+    assert (drawn.observed.sum(axis=1) >= twice).all()
+    assert not drawn.observed[np.arange(schema.slots) >= drawn.length[:, None]].any()
     assert (drawn.gaps >= 0).all()
     assert (drawn.gaps <= schema.max_gap * (1 + 1e-12)).all()
+    assert set(drawn.length.tolist()) <= set(range(schema.slots + 1))
+
+
+def test_where_the_schema_says_so_every_synthetic_patient_uses_all_slots() -> None:
+    schema = small_schema(length="full")
+    bundle = fit(random_cohort(50, 1), small_plan(50, schema))
+    assert "lengths" not in bundle.released
+    drawn = sample(model_of(bundle), 500, seed=1)
     assert (drawn.length == schema.slots).all()
+    assert (drawn.observed.sum(axis=1) >= 2).all()
 
 
 def test_conditions_are_met_and_weights_match() -> None:

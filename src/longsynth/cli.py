@@ -13,7 +13,9 @@ from longsynth.commands.budget import app as budget
 from longsynth.commands.check import check
 from longsynth.commands.ending import run
 from longsynth.commands.governance import app as governance
+from longsynth.commands.import_ import import_
 from longsynth.commands.methods import methods
+from longsynth.commands.schema import app as schema_
 from longsynth.commands.sign import keygen, sign
 from longsynth.privacy.errors import Refused
 
@@ -270,8 +272,10 @@ app.add_typer(bench, name="bench")
 app.add_typer(budget, name="budget")
 app.command()(check)
 app.add_typer(governance, name="governance")
+app.command("import")(import_)
 app.command()(keygen)
 app.command()(methods)
+app.add_typer(schema_, name="schema")
 app.command()(sign)
 
 

@@ -75,6 +75,13 @@ class Constants(BaseModel):
         description="How much of a condition's effect on masks and gaps is kept beside the "
         "overall mean; half, as the effects are the noisier part.",
     )
+    least_observations: int = Field(
+        default=2,
+        ge=0,
+        le=100,
+        description="Observations of each variable over time that a synthetic patient has at the "
+        "least, as far as its length allows; the paper's value. 0 where variables can be absent.",
+    )
     steps: int = Field(
         default=20,
         ge=1,
@@ -98,9 +105,10 @@ class Constants(BaseModel):
         "three scales of each variable do, where the schema gives them.",
     )
 
-    def settled(self, *, slots: int, variables: int, patients: int) -> "Settled":
-        """Return the constants with every rule applied; N, T and V are public."""
-        radius = self.clip_radius or sqrt(slots * variables) * 2 / 3
+    def settled(self, *, cells: int, patients: int) -> "Settled":
+        """Return the constants with every rule applied; N and the cells of a record, T·V if nothing
+        is static, are public."""
+        radius = self.clip_radius or sqrt(cells) * 2 / 3
         bits = self.grid_bits or (12 if patients <= 10_000_000 else 13)
         cap = self.eigen_cap or radius**2
         given = self.model_dump() | {"clip_radius": radius, "grid_bits": bits, "eigen_cap": cap}

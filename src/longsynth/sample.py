@@ -39,15 +39,16 @@ def _chunk(model: Model, strata: Strata, patients: int, rng: Generator) -> Synth
     """alg:sample, with every line over all patients of a chunk at once."""
     stratum = rng.choice(len(strata.draw), size=patients, p=strata.draw)  # s_i ~ q, eq:fair
     course = model.course(stratum, rng)  # c_i, or more that values, masks and gaps share
+    length = model.lengths.draw(course, rng)  # slots in use
     values = model.values.draw(course, rng)  # eq:transport; support and rounding
-    observed = model.masks.draw(course, rng)  # eq:auxiliary; at least two a variable
+    observed = model.masks.draw(course, length, rng)  # eq:auxiliary; at least two a variable
     gaps = model.gaps.draw(course, rng)  # eq:auxiliary
     site, group, event = model.schema.strata[stratum].T
     return Synthetic(
         values=values,
         observed=observed,
         gaps=gaps,
-        length=np.full(patients, model.schema.slots),
+        length=length,
         group=group,
         event=event,
         site=site,

@@ -1,4 +1,10 @@
-"""Scaling: public maps between clinical units and [-1, 1] (eq:encoding), both ways."""
+"""Scaling: public maps between clinical units and [-1, 1] (eq:encoding), both ways.
+
+A nominal variable has no scale: each of its levels is a channel that holds 1 or 0, and the channel
+that is largest names the level.
+"""
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +17,15 @@ Floats = NDArray[np.float64]
 
 
 class Scaling:
-    """What the schema alone says about units. Works on arrays whose last axis is V."""
+    """What the schema alone says about units: the last axis is V in clinical units, and the
+    channels once encoded."""
 
     def __init__(self, schema: Schema) -> None:
         variables = schema.variables
-        self.variables = len(variables)  # V
+        self.layout = schema.layout
+        channels = np.array(self.layout.channels)
+        self._first = np.concatenate([[0], np.cumsum(channels)[:-1]])  # channel of each variable
+        self._nominal = [i for i, v in enumerate(variables) if v.kind == "nominal"]
         self._bounds = np.array([v.bounds for v in variables]).T  # (2, V)
         self._log = np.array([v.transform == "log" for v in variables])
         self._whole = np.array([v.kind != "continuous" for v in variables])
@@ -28,16 +38,44 @@ class Scaling:
         self._longest = np.log1p(schema.max_gap)
         self._max_gap = schema.max_gap
 
-    def encode(self, values: Floats) -> Floats:
-        """Return values in [-1, 1]; clipped first to the public bounds."""
+    def unit(self, values: Floats) -> Floats:
+        """Return values (…, V) in [-1, 1], by position where there are levels; clipped first to
+        the public bounds."""
         inside = self._transform(np.clip(values, *self._bounds))
         return np.asarray(np.clip((inside - self._middle) / self._half, -1.0, 1.0))
 
+    def encode(self, values: Floats) -> Floats:
+        """Return values in [-1, 1], levels of nominal variables in channels of their own."""
+        encoded = self.unit(values)
+        if not self._nominal:
+            return encoded
+        encoded = self.per_channel(encoded)
+        for v in self._nominal:
+            level = np.rint(np.clip(values[..., v, None], *self._bounds[:, v]))
+            encoded[..., self._channels(v)] = level == np.arange(self.layout.channels[v])
+        return encoded
+
     def decode(self, encoded: Floats) -> Floats:
-        """Return clinical units inside the public bounds; ordinal and binary as whole numbers."""
-        raw = self._middle + encoded * self._half
+        """Return clinical units inside the public bounds; levels as whole numbers."""
+        if not self._nominal:
+            return self.from_unit(encoded)
+        plain = np.take(encoded, self._first, axis=-1)
+        for v in self._nominal:
+            level = encoded[..., self._channels(v)].argmax(axis=-1)
+            plain[..., v] = (level - self._middle[v]) / self._half[v]
+        return self.from_unit(plain)
+
+    def from_unit(self, unit: Floats) -> Floats:
+        """The inverse of `unit`, for any number."""
+        raw = self._middle + unit * self._half
         raw = np.where(self._log, np.exp(np.where(self._log, raw, 0.0)), raw)
         return np.asarray(np.clip(np.where(self._whole, np.rint(raw), raw), *self._bounds))
+
+    def per_channel(self, found: NDArray[Any]) -> NDArray[Any]:
+        """Repeat what is said of a variable for each of its channels."""
+        if not self._nominal:
+            return found
+        return np.repeat(found, self.layout.channels, axis=-1)
 
     def encode_gaps(self, gaps: Floats) -> Floats:
         return np.asarray(2 * np.log1p(np.clip(gaps, 0.0, self._max_gap)) / self._longest - 1)
@@ -48,6 +86,9 @@ class Scaling:
     def half_ranges(self) -> Floats:
         """(V,): what one encoded unit is worth in clinical units, where the scale is linear."""
         return np.where(self._log, np.nan, self._half)
+
+    def _channels(self, v: int) -> slice:
+        return slice(self._first[v], self._first[v] + self.layout.channels[v])
 
     def _transform(self, values: Floats) -> Floats:
         return np.where(self._log, np.log(np.where(self._log, values, 1.0)), values)

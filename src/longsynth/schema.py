@@ -1,12 +1,16 @@
 """Schema: the public facts of a cohort, fixed before any patient is read."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from longsynth.constants import Constants, Settled
+from longsynth.layout import Layout, layout_of
+from longsynth.sources import Dataset, Source
+
+Aggregate = Literal["mean", "median", "last", "min", "max"]
 
 TIME_UNITS = {"seconds": 1 / 3600, "minutes": 1 / 60, "hours": 1.0, "days": 24.0}
 FAR = 1e30  # no unit needs larger numbers, or a range below 1/FAR; beyond, arithmetic fails
@@ -41,13 +45,31 @@ Level = Annotated[str, Field(min_length=1), BeforeValidator(_level)]
 class Variable(Public):
     name: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     unit: str = ""
-    kind: Literal["continuous", "ordinal", "binary"]
+    kind: Literal["continuous", "ordinal", "binary", "nominal"]
+    static: bool = False  # once a patient, in the patient table
+    levels: tuple[Level, ...] | None = Field(default=None, min_length=2, max_length=60)
     bounds: tuple[float, float] = (0.0, 1.0)
     bounds_from: str = ""  # where the bounds come from; never the cohort
     centre: float | None = None
     scale: float | None = Field(default=None, gt=0)
     transform: Literal["none", "log"] = "none"
+    aggregate: Aggregate | None = None  # within a slot, if other than the slot rule's
     column: str = ""  # the name in the files, if it is another
+    source: Source | None = None  # where `longsynth import` finds it
+
+    @model_validator(mode="before")
+    @classmethod
+    def _counted(cls, given: Any) -> Any:
+        """The bounds of levels are the first and last of their positions."""
+        if isinstance(given, dict) and isinstance(given.get("levels"), list | tuple):
+            last = max(len(given["levels"]) - 1, 1)
+            return {"bounds": (0, last), "bounds_from": "its levels"} | given
+        return given
+
+    @property
+    def channels(self) -> int:
+        """Columns that an encoded value takes: one for each level of a nominal variable."""
+        return len(self.levels) if self.kind == "nominal" and self.levels else 1
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -55,6 +77,16 @@ class Variable(Public):
         given = "bounds" in self.model_fields_set
         if self.name.casefold() in RESERVED:
             raise Wrong(f"{self.name!r} is a column of the cohort format; use another", "name")
+        if self.levels is not None:
+            self._consistent_levels(self.levels)
+        elif self.kind == "nominal":
+            raise Wrong("a nominal variable needs its levels: [first, second, …]", "kind")
+        if self.static and self.aggregate:
+            raise Wrong("a static variable has one value; there is nothing to merge", "aggregate")
+        if self.kind == "nominal" and self.aggregate not in (None, "last"):
+            raise Wrong("unordered levels can only be merged by 'last'", "aggregate")
+        if self.kind in ("ordinal", "binary") and self.aggregate == "mean":
+            raise Wrong("a mean is no level; use median, last, min or max", "aggregate")
         if self.kind == "binary":
             if self.bounds != (0.0, 1.0):
                 raise Wrong("a binary variable has bounds [0, 1]; leave them out", "bounds")
@@ -80,6 +112,26 @@ class Variable(Public):
             raise Wrong(f"centre {self.centre:g} must lie inside the bounds", "centre")
         return self
 
+    def _consistent_levels(self, levels: tuple[str, ...]) -> None:
+        if self.kind == "continuous":
+            raise Wrong("a continuous variable has bounds, no levels", "levels")
+        if self.kind == "binary" and len(levels) != 2:
+            raise Wrong("a binary variable has two levels, the reference first", "levels")
+        if len(set(levels)) < len(levels):
+            raise Wrong("levels must differ from each other", "levels")
+        if self.bounds != (0, len(levels) - 1):
+            raise Wrong("leave the bounds out where levels are given", "bounds")
+
+
+class SlotRule(Public):
+    """How rows in time become slots. A slot opens with a measurement of an anchor variable and
+    takes in all rows until the next opens, which is `merge` hours later at the earliest."""
+
+    anchors: tuple[str, ...] = ()  # names of variables; none: any row opens a slot
+    merge: float = Field(default=0.0, ge=0)  # hours
+    horizon: float | None = Field(default=None, gt=0)  # hours; later rows are not used
+    aggregate: Aggregate = "median"  # of what one variable has within a slot; median: the lower
+
 
 class Column(Public):
     column: str = "patient_id"
@@ -96,6 +148,7 @@ class Labels(Public):
     column: str
     levels: tuple[Level, ...] = Field(min_length=1, max_length=500)
     meaning: str = ""
+    source: Source | None = None  # where `longsynth import` finds it
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
@@ -117,6 +170,8 @@ class Schema(Public):
     name: str = Field(min_length=1)
     slots: int = Field(ge=1, le=2000)  # T
     max_gap: float = Field(gt=0, le=1e9)  # Δ_max in hours
+    length: Literal["variable", "full"] = "variable"  # full: every patient uses all slots
+    slot_rule: SlotRule = SlotRule()
     patient: Column = Column()
     time: Time = Time()
     group: Labels = Labels(column="group", levels=("0", "1"))
@@ -125,6 +180,20 @@ class Schema(Public):
     protected: tuple[Protected, ...] | None = None
     variables: tuple[Variable, ...] = Field(min_length=1)
     constants: Constants = Constants()
+    source: Dataset = Dataset()  # how `longsynth import` reads the whole
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        """Labels with a source need no column; an import writes them under their own name."""
+        if not isinstance(given, dict):
+            return given
+        sourced = {
+            what: {"column": what} | given[what]
+            for what in ("group", "event", "site")
+            if isinstance(given.get(what), dict) and "source" in given[what]
+        }
+        return given | sourced
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -132,6 +201,12 @@ class Schema(Public):
         for i, name in enumerate(names):
             if name in names[:i]:
                 raise Wrong("two variables have this name, capitals aside", "variables", i, "name")
+        if all(v.static for v in self.variables):
+            raise Wrong("at least one variable must be measured over time", "variables")
+        over_time = {v.name for v in self.variables if not v.static}
+        for i, name in enumerate(self.slot_rule.anchors):
+            if name not in over_time:
+                raise Wrong(f"{name!r} is no variable over time", "slot_rule", "anchors", i)
         for what in ("group", "event"):
             if len(getattr(self, what).levels) != 2:
                 raise Wrong("give exactly two levels, the reference first", what, "levels")
@@ -171,8 +246,13 @@ class Schema(Public):
         return self.levels("site")
 
     @property
-    def width(self) -> int:  # T·V
-        return self.slots * len(self.variables)
+    def layout(self) -> Layout:
+        channels = tuple(v.channels for v in self.variables)
+        return layout_of(self.slots, channels, tuple(v.static for v in self.variables))
+
+    @property
+    def width(self) -> int:  # D: T·V, if nothing is static or nominal
+        return self.layout.width
 
     @property
     def strata(self) -> NDArray[np.int64]:
@@ -193,9 +273,7 @@ class Schema(Public):
 
     def settled(self, patients: int) -> "Schema":
         """The same schema with every constant spelled out, for a plan over N patients."""
-        constants = self.constants.settled(
-            slots=self.slots, variables=len(self.variables), patients=patients
-        )
+        constants = self.constants.settled(cells=self.layout.cells, patients=patients)
         return self.model_copy(update={"constants": constants})
 
     @property
@@ -208,7 +286,7 @@ class Schema(Public):
     def canonical(self) -> "Schema":
         """The same cohort in the columns, units and labels that longsynth itself writes."""
         site = Labels(column="site", levels=self.sites)
-        plain = [v.model_copy(update={"column": ""}) for v in self.variables]
+        plain = [v.model_copy(update=_PLAIN) for v in self.variables]
         rules = self.protected and [
             Protected(
                 group=_position(self.group, r.group),
@@ -221,13 +299,18 @@ class Schema(Public):
             update={
                 "patient": Column(),
                 "time": Time(),
+                "slot_rule": SlotRule(),
                 "group": _numbered("group", self.group),
                 "event": _numbered("event", self.event),
                 "site": site.model_copy(update={"meaning": self.site.meaning if self.site else ""}),
                 "protected": tuple(rules) if rules is not None else None,
                 "variables": tuple(plain),
+                "source": Dataset(),
             }
         )
+
+
+_PLAIN = {"column": "", "aggregate": None, "source": None}  # a variable as longsynth writes it
 
 
 def _numbered(column: str, labels: Labels) -> Labels:

@@ -18,7 +18,7 @@ DEEPEST, MOST = 20, 50_000  # lists within lists; values, keys and brackets
 SAID, LETTERS = 20, 200  # problems that are told, and how much of each
 Place = tuple[str | int, ...]
 _MISREAD = {  # what YAML makes of a bare word or number, and where that surprises
-    "bool": ("a truth value", ""),
+    "bool": ("a truth value", r"^(?!true$|false$)"),  # yes, no, on, off
     "timestamp": ("a date", ""),
     "int": ("another number", r"[_:]|^[-+]?0[0-9xb]"),  # 1_000, 12:30, 010, 0x10
     "float": ("another number", "[_:]"),
@@ -95,7 +95,10 @@ def dump(schema: Schema) -> str:
     """Return the YAML of a schema: stable, and without what is left at its default."""
     content = schema.model_dump(mode="json", exclude_defaults=True)
     for variable, written in zip(schema.variables, content["variables"], strict=True):
-        if variable.kind != "binary":
+        if variable.levels is not None:
+            written.pop("bounds", None)  # they follow from the levels
+            written.pop("bounds_from", None)
+        elif variable.kind != "binary":
             written["bounds"] = list(variable.bounds)
     if isinstance(schema.constants, Settled):  # a release says every constant it was made with
         content["constants"] = schema.constants.model_dump(mode="json")

@@ -1,8 +1,9 @@
-"""Slots: a patient's rows in time become the first T slots, by a public rule.
+"""Slots: a patient's rows in time become the first T slots, by the schema's public rule.
 
-Rows that share a time are one slot; each variable then takes the lower median of what was
-recorded, which does not depend on the order of the rows. A slot's gap is the time since the slot
-before it; the first slot's is the time since zero.
+A slot opens at a time at which an anchor variable was measured, and takes in every row until the
+next slot opens, which is `merge` hours later at the earliest; rows before the first slot belong to
+it. Each variable is then one value, by its aggregate, whatever the order of the rows. A slot's gap
+is the time since the slot before it; the first slot's is the time since zero.
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from longsynth.records import Bools, Cohort, Floats, Ints
+from longsynth.schema import Aggregate, Schema
+
+SLACK = 1e-9  # hours: 20 and 80 minutes lie an hour apart, whatever their binary digits say
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,57 +23,134 @@ class Rows:
 
     patient: Ints  # (R,), rising
     time: Floats  # (R,), hours; NaN: the patient has no row
-    values: Floats  # (R, V); not finite: not observed
+    values: Floats  # (R, V); not finite: not observed; static values repeat in every row
     labels: Ints  # (R, 3): site, group, event of the row's patient
 
 
-def pack(rows: Rows, slots: int, *, absolute_time: bool) -> Cohort:
-    """Return one record a patient. With absolute times the first slot has no gap."""
+def pack(rows: Rows, schema: Schema) -> Cohort:
+    """Return one record a patient. With absolute times a patient's first row is time zero."""
     with np.errstate(all="ignore"):  # times far apart may overflow; `nan_to_num` bounds the gap
-        return _packed(rows, slots, absolute_time)
+        return _packed(rows, schema)
 
 
-def _packed(rows: Rows, slots: int, absolute_time: bool) -> Cohort:
-    rows_of_slot = _starts(rows)
-    values = _merged(rows.values, rows_of_slot)
-    patient, time = rows.patient[rows_of_slot], rows.time[rows_of_slot]
+def _packed(rows: Rows, schema: Schema) -> Cohort:
+    fresh = np.diff(rows.patient, prepend=rows.patient[0] - 1) != 0
+    first_row, owner = np.flatnonzero(fresh), np.cumsum(fresh) - 1  # (n,), (R,)
+    absolute = schema.time.unit == "timestamp"
+    zero: Floats = rows.time[first_row] if absolute else np.zeros(len(first_row))
+    usable = np.isfinite(rows.time)
+    if schema.slot_rule.horizon is not None:
+        usable &= rows.time - zero[owner] <= schema.slot_rule.horizon + SLACK
 
-    first = np.flatnonzero(np.diff(patient, prepend=patient[0] - 1))  # first slot of each patient
-    owner = np.cumsum(np.diff(patient, prepend=patient[0]) != 0)  # (slots in all,)
-    position = np.arange(len(patient)) - first[owner]
-    used = np.isfinite(time)
-    length = np.minimum(np.bincount(owner, weights=used).astype(np.int64), slots)
+    start = _openings(rows, usable, owner, schema)  # (slots in all,): the first row of each
+    slot_owner = owner[start]
+    number = np.bincount(slot_owner, minlength=len(first_row))  # slots of each patient
+    before = np.cumsum(number) - number
+    position = np.arange(len(start)) - before[slot_owner]
+    gaps = np.diff(rows.time[start], prepend=0.0)
+    leading = position == 0
+    gaps[leading] = (rows.time[start] - zero[slot_owner])[leading]
+    merged = _merged(rows, usable & (number[owner] > 0), start, before[owner], schema)
 
-    gaps = np.diff(time, prepend=0.0)
-    gaps[first] = 0.0 if absolute_time else time[first]
-    keep = used & (position < slots)
-    n = len(first)
-    packed = np.full((n, slots, values.shape[1]), np.nan)
-    packed_gaps = np.zeros((n, slots))
-    packed[owner[keep], position[keep]] = values[keep]
-    packed_gaps[owner[keep], position[keep]] = np.nan_to_num(gaps[keep])
-    site, group, event = rows.labels[rows_of_slot[first]].T
-    return Cohort(packed, np.isfinite(packed), packed_gaps, length, group, event, site)
+    keep = position < schema.slots
+    place = slot_owner[keep], position[keep]
+    packed = np.full((len(first_row), schema.slots, rows.values.shape[1]), np.nan)
+    packed_gaps = np.zeros(packed.shape[:2])
+    packed[place] = merged[keep]
+    packed_gaps[place] = np.nan_to_num(gaps[keep])
+    static = np.array(schema.layout.static)
+    if static.any():
+        packed[:, :, static] = np.nan
+        packed[:, 0, static] = rows.values[first_row][:, static]
+    observed = np.isfinite(packed)
+    packed[~observed] = np.nan
+    site, group, event = rows.labels[first_row].T
+    length = np.minimum(number, schema.slots)
+    return Cohort(packed, observed, packed_gaps, length, group, event, site)
 
 
-def _starts(rows: Rows) -> Ints:
-    """The first row of each slot."""
-    same = (np.diff(rows.patient) == 0) & (np.diff(rows.time) == 0)
-    return np.flatnonzero(np.concatenate([[True], ~same]))
+def _openings(rows: Rows, usable: Bools, owner: Ints, schema: Schema) -> Ints:
+    """The rows at which slots open: of each patient the first that may, and then always the next
+    that is later by `merge` hours, and later at all. Rows of one time open a slot together."""
+    later = np.diff(owner, prepend=-1) != 0
+    later[1:] |= np.diff(rows.time) > 0
+    anchors = [v for v, x in enumerate(schema.variables) if x.name in schema.slot_rule.anchors]
+    if anchors:
+        measured = usable & np.isfinite(rows.values[:, anchors]).any(axis=1)
+        first_of_time = np.maximum.accumulate(np.where(later, np.arange(len(owner)), 0))
+        candidates = np.unique(first_of_time[measured])
+    else:
+        candidates = np.flatnonzero(later & usable)
+    if schema.slot_rule.merge == 0 or len(candidates) == 0:
+        return candidates
+    return candidates[_apart(owner[candidates], rows.time[candidates], schema)]
 
 
-def _merged(values: Floats, starts: Ints) -> Floats:
-    """Return one row a slot: the lower median of what was observed, NaN if nothing was."""
-    merged = np.where(np.isfinite(values[starts]), values[starts], np.nan)
-    counts = np.diff(starts, append=len(values))
-    shared = np.flatnonzero(counts > 1)
-    if len(shared) == 0:
-        return merged
-    slot = np.repeat(np.arange(len(starts)), counts)
-    rows = np.isin(slot, shared)
-    for v in range(values.shape[1]):
-        known: Bools = rows & np.isfinite(values[:, v])
-        order = np.lexsort((values[known, v], slot[known]))
-        found, begin, number = np.unique(slot[known], return_index=True, return_counts=True)
-        merged[found, v] = values[known, v][order][begin + (number - 1) // 2]
+def _apart(patient: Ints, when: Floats, schema: Schema) -> Ints:
+    """Which of the rising times of each patient open a slot. One more than is kept: it ends the
+    last."""
+    here = np.flatnonzero(np.diff(patient, prepend=-1))
+    end = np.append(here[1:], len(patient))
+    chosen = [here]
+    for _ in range(schema.slots):
+        following = _next(here, end, when, when[here] + schema.slot_rule.merge - SLACK)
+        going = following < end
+        here, end = following[going], end[going]
+        if len(here) == 0:
+            break
+        chosen.append(here)
+    return np.sort(np.concatenate(chosen))
+
+
+def _next(here: Ints, end: Ints, when: Floats, wanted: Floats) -> Ints:
+    """For each patient the first of the places after `here`, before `end`, at or past a time."""
+    low, high = here + 1, end.copy()
+    while (low < high).any():
+        middle = (low + high) // 2
+        open_ = low < high
+        early = open_ & (when[np.minimum(middle, len(when) - 1)] < wanted)
+        low, high = np.where(early, middle + 1, low), np.where(open_ & ~early, middle, high)
+    return np.asarray(low)
+
+
+def _merged(rows: Rows, taken: Bools, start: Ints, first_slot: Ints, schema: Schema) -> Floats:
+    """Return one row a slot; not finite where nothing was observed."""
+    opened = np.zeros(len(taken), np.int64)
+    opened[start] = 1
+    slot = np.maximum(np.cumsum(opened) - 1, first_slot)[taken]  # rows before the first: to it
+    if len(slot) == len(start):
+        return rows.values[start]  # nothing to merge
+    values, time = rows.values[taken], rows.time[taken]
+    alone = np.bincount(slot, minlength=len(start))[slot] == 1
+    merged = np.full((len(start), values.shape[1]), np.nan)
+    merged[slot[alone]] = values[alone]
+    values, time, slot = values[~alone], time[~alone], slot[~alone]
+    for v, variable in enumerate(schema.variables):
+        if not variable.static:
+            known = np.isfinite(values[:, v])
+            rule = _rule(variable.aggregate or schema.slot_rule.aggregate, variable.kind)
+            _write(merged[:, v], values[known, v], slot[known], time[known], rule)
     return merged
+
+
+def _rule(wanted: Aggregate, kind: str) -> Aggregate:
+    """A mean is no level, and unordered levels have no middle: the last is taken."""
+    if kind == "nominal":
+        return "last"
+    return "median" if wanted == "mean" and kind != "continuous" else wanted
+
+
+def _write(merged: Floats, values: Floats, slot: Ints, time: Floats, rule: Aggregate) -> None:
+    """Write one value into each slot that has any. Of several last ones the largest is taken."""
+    order = np.lexsort((values, time, slot) if rule == "last" else (values, slot))
+    values, slot = values[order], slot[order]
+    found, begin, number = np.unique(slot, return_index=True, return_counts=True)
+    match rule:
+        case "mean":
+            merged[found] = np.add.reduceat(values, begin) / number if len(found) else 0.0
+        case "median":
+            merged[found] = values[begin + (number - 1) // 2]
+        case "min":
+            merged[found] = values[begin]
+        case "max" | "last":
+            merged[found] = values[begin + number - 1]

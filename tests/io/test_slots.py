@@ -6,9 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longsynth.records import Cohort
+from longsynth.schema import Schema
 from longsynth.slots import Rows, pack
 
 NAN = np.nan
+
+
+def schema_of(slots: int, variables: int = 1, *, absolute: bool = False) -> Schema:
+    listed = [
+        {"name": f"v{v}", "kind": "continuous", "bounds": [0, 1], "bounds_from": "-"}
+        for v in range(variables)
+    ]
+    unit = "timestamp" if absolute else "hours"
+    about = {"longsynth": 1, "name": "-", "slots": slots, "max_gap": 48, "time": {"unit": unit}}
+    return Schema.model_validate(about | {"variables": listed})
 
 
 def rows(*found: tuple[int, float, float], sites: dict[int, int] | None = None) -> Rows:
@@ -21,7 +32,7 @@ def rows(*found: tuple[int, float, float], sites: dict[int, int] | None = None) 
 
 
 def packed(*found: tuple[int, float, float], slots: int = 3, absolute: bool = False) -> Cohort:
-    return pack(rows(*found), slots, absolute_time=absolute)
+    return pack(rows(*found), schema_of(slots, absolute=absolute))
 
 
 def shown(cohort: Cohort) -> list[list[float | None]]:
@@ -90,7 +101,7 @@ def test_rows_of_one_time_become_one_slot_with_the_lower_median(
 def test_each_variable_of_a_shared_time_has_a_median_of_its_own() -> None:
     values = np.array([[1, NAN], [3, 20], [2, 10]])
     found = Rows(np.ones(3, int), np.zeros(3), values, np.zeros((3, 3), int))
-    assert pack(found, 1, absolute_time=False).values.tolist() == [[[2, 10]]]
+    assert pack(found, schema_of(1, 2)).values.tolist() == [[[2, 10]]]
 
 
 def test_the_same_time_of_two_patients_is_not_shared() -> None:
@@ -117,7 +128,7 @@ def test_times_of_any_size_give_finite_gaps_without_a_warning() -> None:
 
 def test_labels_are_those_of_the_patients_rows() -> None:
     found = rows((1, 0, 0), (1, 1, 0), (4, NAN, NAN), (9, 0, 0), sites={1: 2, 4: 1})
-    cohort = pack(found, 3, absolute_time=False)
+    cohort = pack(found, schema_of(3))
     assert cohort.site.tolist() == [2, 1, 0]
     assert cohort.event.tolist() == [1, 1, 1]
 

@@ -7,8 +7,14 @@ from hypothesis import strategies as st
 
 from longsynth.conditions import condition_matrix
 from longsynth.model.auxiliary import shrunken_means
-from longsynth.model.covariance import block_band, clipped_spectrum, residual_covariance
+from longsynth.model.covariance import (
+    block_band,
+    clipped_spectrum,
+    residual_covariance,
+    residual_variance,
+)
 from longsynth.model.gaps import LEAST_VARIANCE, Gaps, gap_variance
+from longsynth.model.lengths import Users
 from longsynth.model.masks import Masks, repaired
 from longsynth.model.mean import gram_of_strata, positive_part, ridge_solution
 from longsynth.model.strata import population_masses, synthesis_strata
@@ -17,6 +23,11 @@ from support import small_schema
 
 histograms = st.lists(st.floats(-50, 500), min_size=12, max_size=12).map(np.array)
 PROTECTED = small_schema().protected_strata
+ALWAYS = np.zeros((3,), np.int64)  # three columns of one slot
+
+
+def everybody(mass: np.ndarray, slots: int = 1) -> Users:
+    return Users(mass, np.ones((len(mass), slots)))
 
 
 def test_negative_cells_have_no_mass() -> None:
@@ -85,22 +96,34 @@ def test_the_positive_part_removes_negative_directions_only() -> None:
 
 def test_the_residual_covariance_is_that_of_the_residuals() -> None:
     rng = np.random.default_rng(0)
-    conditions = condition_matrix(small_schema())[rng.integers(0, 12, 4000)]
+    matrix, stratum = condition_matrix(small_schema()), rng.integers(0, 12, 4000)
+    conditions, mass = matrix[stratum], np.bincount(stratum, minlength=12) / 4000
     z = conditions @ rng.normal(size=(7, 3)) + rng.normal(size=(4000, 3))
     gram = conditions.T @ conditions / 4000
     beta = ridge_solution(gram, conditions.T @ z / 4000, 1e-12)
     residual = z - conditions @ beta
-    found = residual_covariance(z.T @ z / 4000, gram, beta)
+    found = residual_covariance(z.T @ z / 4000, matrix @ beta, everybody(mass), ALWAYS)
     assert found == pytest.approx(residual.T @ residual / 4000, abs=1e-8)
+    squares = (z**2).mean(axis=0) - 0.5
+    alone = residual_variance(squares, matrix @ beta, everybody(mass), ALWAYS)
+    assert alone == pytest.approx(np.diag(found), abs=1e-8)
 
 
 def test_banding_keeps_whole_blocks_of_near_slots() -> None:
-    matrix = np.arange(36.0).reshape(6, 6)  # three slots of two variables
-    banded = block_band(matrix, variables=2, bandwidth=1)
+    matrix, slot = np.arange(36.0).reshape(6, 6), np.repeat([0, 1, 2], 2)  # two variables
+    banded = block_band(matrix, slot, bandwidth=1)
     assert banded[:2, 4:].sum() == banded[4:, :2].sum() == 0
     assert (banded[:4, :4] == matrix[:4, :4]).all()
     assert (banded[2:, 2:] == matrix[2:, 2:]).all()
-    assert (block_band(matrix, 2, 2) == matrix).all()
+    assert (block_band(matrix, slot, 2) == matrix).all()
+
+
+def test_banding_keeps_what_is_static_with_every_slot() -> None:
+    matrix, slot = np.arange(1.0, 17).reshape(4, 4), np.array([-1, 0, 1, 5])
+    banded = block_band(matrix, slot, bandwidth=0)
+    assert (banded[0] == matrix[0]).all()
+    assert (banded[:, 0] == matrix[:, 0]).all()
+    assert (banded[1:, 1:] == np.diag(np.diag(matrix)[1:])).all()
 
 
 @given(st.integers(0, 2**32))
@@ -122,16 +145,33 @@ def test_every_variable_is_observed_twice_or_as_often_as_there_are_slots(
     seed: int, slots: int
 ) -> None:
     scores = np.random.default_rng(seed).normal(-1.5, 1.0, (20, slots, 3))
-    observed = repaired(scores)
+    observed = repaired(scores, np.ones_like(scores, bool), np.full(3, 2))
     assert (observed.sum(axis=1) >= min(2, slots)).all()
     assert (observed >= (scores >= 0)).all(), "the repair only adds"
 
 
 def test_the_repair_observes_the_largest_scores() -> None:
+    always, twice = np.ones((1, 4, 1), bool), np.array([2])
     scores = np.array([-0.5, -0.1, -0.9, -0.2]).reshape(1, 4, 1)
-    assert repaired(scores).ravel().tolist() == [False, True, False, True]
+    assert repaired(scores, always, twice).ravel().tolist() == [False, True, False, True]
     scores = np.array([0.5, -0.1, -0.9, -0.2]).reshape(1, 4, 1)
-    assert repaired(scores).ravel().tolist() == [True, True, False, False]
+    assert repaired(scores, always, twice).ravel().tolist() == [True, True, False, False]
+
+
+def test_the_repair_yields_to_the_length_and_to_what_is_asked_for() -> None:
+    scores = np.array([-0.5, -0.1, -0.9, 0.2]).reshape(1, 4, 1)
+    for length, least, expected in (
+        (4, 2, [1, 3]),
+        (3, 2, [0, 1]),
+        (1, 2, [0]),
+        (0, 2, []),
+        (4, 0, [3]),
+        (3, 0, []),
+        (4, 9, [0, 1, 2, 3]),
+    ):
+        used = (np.arange(4) < length).reshape(1, 4, 1)
+        observed = repaired(scores, used, np.array([least]))
+        assert np.flatnonzero(observed).tolist() == expected
 
 
 def test_masks_follow_their_probabilities() -> None:
@@ -139,9 +179,21 @@ def test_masks_follow_their_probabilities() -> None:
     missing[0] = 0.3
     missing[1] = 0.6
     stratum = np.repeat([0, 1], 20_000)
-    drawn = Masks(missing).draw(stratum, np.random.default_rng(0))
+    masks, length = Masks(missing, np.zeros(2, bool), 2), np.full(40_000, 14)
+    drawn = masks.draw(stratum, length, np.random.default_rng(0))
     assert 1 - drawn[:20_000].mean() == pytest.approx(0.3, abs=0.004)
     assert 1 - drawn[20_000:].mean() == pytest.approx(0.6, abs=0.004)
+
+
+def test_what_is_static_is_observed_once_whatever_the_length_and_never_repaired() -> None:
+    missing = np.ones((1, 3, 2))
+    missing[:, 0, 0] = 0.4
+    masks, length = Masks(missing, np.array([True, False]), 2), np.arange(9000) % 4
+    drawn = masks.draw(np.zeros(9000, np.int64), length, np.random.default_rng(0))
+    assert not drawn[:, 1:, 0].any()
+    for slots in range(4):
+        assert drawn[length == slots, 0, 0].mean() == pytest.approx(0.6, abs=0.04)
+        assert (drawn[length == slots, :, 1].sum(axis=1) == min(2, slots)).all()
 
 
 def test_effects_are_shrunk_toward_the_overall_mean() -> None:
@@ -149,10 +201,17 @@ def test_effects_are_shrunk_toward_the_overall_mean() -> None:
     mass = np.full(12, 1 / 12)
     gram = gram_of_strata(mass, conditions)
     beta = np.random.default_rng(0).normal(size=(7, 5))
-    cross = gram @ beta
-    full = shrunken_means(gram, cross, conditions, ridge=1e-12, keep=1.0)
-    none = shrunken_means(gram, cross, conditions, ridge=1e-12, keep=0.0)
-    half = shrunken_means(gram, cross, conditions, ridge=1e-12, keep=0.5)
+    cross, slot = gram @ beta, np.array([0, 1, 2, 3, -1])
+    full, none, half = (
+        shrunken_means(
+            gram,
+            cross,
+            everybody(mass, slots=4),
+            slot,
+            small_schema(ridge=1e-12, shrinkage=keep).settled(100),
+        )
+        for keep in (1.0, 0.0, 0.5)
+    )
     assert full == pytest.approx(conditions @ beta, abs=1e-8)
     assert none == pytest.approx(np.tile(mass @ conditions @ beta, (12, 1)))
     assert half == pytest.approx((full + none) / 2)
@@ -160,9 +219,9 @@ def test_effects_are_shrunk_toward_the_overall_mean() -> None:
 
 def test_gap_variance_is_what_the_means_do_not_explain_and_never_negative() -> None:
     means = np.array([[0.5, 0.5], [-0.5, 0.5]])
-    mass = np.array([0.5, 0.5])
-    assert gap_variance(np.array([0.35, 0.35]), means, mass) == pytest.approx([0.1, 0.1])
-    assert (gap_variance(np.array([-3.0, 0.0]), means, mass) == LEAST_VARIANCE).all()
+    part = np.full((2, 2), 0.5)
+    assert gap_variance(np.array([0.35, 0.35]), means, part) == pytest.approx([0.1, 0.1])
+    assert (gap_variance(np.array([-3.0, 0.0]), means, part) == LEAST_VARIANCE).all()
 
 
 def test_gaps_stay_between_zero_and_the_public_maximum() -> None:

@@ -111,6 +111,45 @@ def test_centring_a_mask_at_one_half_makes_the_cross_bound_exact() -> None:
     assert measured == [0.25, 1.0]
 
 
+def padded_rows(padding: int) -> np.ndarray:
+    """Every mask of one static cell and three slots of two variables, by length: ±1 or padding."""
+    rows = []
+    for length in range(4):
+        for used in itertools.product((-1, 1), repeat=1 + 2 * length):
+            rows.append([*used, *[padding] * (2 * (3 - length))])
+    return np.array(rows)
+
+
+def test_padding_at_the_centre_of_a_mask_costs_nothing_and_anywhere_else_it_would() -> None:
+    c = np.array([[1, 0], [1, 1]])
+    measured = {}
+    for padding in (-2, 0, 2):
+        z = padded_rows(padding)
+        rows = (c[:, None, :, None] * z[None, :, None, :]).reshape(len(c) * len(z), -1)
+        measured[padding] = widest(rows) / (4 * 2 * 7)  # 4·R_c²·C with seven cells
+    assert measured[0] == 1
+    assert measured[-2] > 1
+    assert measured[2] > 1
+
+
+@pytest.mark.parametrize("levels", [2, 3, 5])
+def test_the_channels_of_a_nominal_cell_have_norm_one_however_many_there_are(levels: int) -> None:
+    cell = np.vstack([np.eye(levels, dtype=int), np.zeros((1, levels), dtype=int)])
+    rows = np.array([np.concatenate(pair) for pair in itertools.product(cell, repeat=2)])
+    assert (rows * rows).sum(axis=1).max() == 2  # two cells
+    assert widest(rows) == 2 * 2, "two records of nominal cells: √2 of the radius, not 2"
+    several = np.array(list(itertools.product((0, 1), repeat=levels)))
+    assert (several * several).sum(axis=1).max() == levels, "were levels not exclusive"
+
+
+def test_squares_centred_at_one_half_stay_within_a_half_with_padding_in_the_middle() -> None:
+    r = np.linspace(-1, 1, 201)
+    entries = np.append(r**2 - 0.5, 0.0)
+    assert np.abs(entries).max() == 0.5
+    rows = np.array(list(itertools.product(entries[::20], repeat=3)))
+    assert (rows**2).sum(axis=1).max() == pytest.approx(3 / 4)
+
+
 @pytest.mark.parametrize(("dimension", "squared_radius"), [(2, 25), (2, 50), (3, 9), (4, 4)])
 def test_a_gram_matrix_moves_by_29_root_2_r_squared_and_no_less_will_do(
     dimension: int, squared_radius: int

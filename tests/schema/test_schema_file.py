@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from longsynth.constants import Constants
 from longsynth.errors import SchemaError
-from longsynth.schema import Labels, Protected, Schema, Time, Variable
+from longsynth.schema import Labels, Protected, Schema, SlotRule, Time, Variable
 from longsynth.schema_file import dump, load_schema, parse_text
 
 GOOD = """\
@@ -223,8 +223,14 @@ numbers = st.floats(-1e6, 1e6).map(lambda x: round(x, 9))  # far enough apart fo
 
 @st.composite
 def variables(draw: st.DrawFn, name: str) -> Variable:
-    kind = draw(st.sampled_from(["continuous", "ordinal", "binary"]))
+    kind = draw(st.sampled_from(["continuous", "ordinal", "binary", "nominal"]))
     shared = {"name": name, "unit": draw(words), "kind": kind, "column": draw(words)}
+    shared["aggregate"] = draw(st.sampled_from([None, "last"]))
+    if kind == "nominal" or (kind != "continuous" and draw(st.booleans())):
+        number = 2 if kind == "binary" else draw(st.integers(2, 5))
+        levels = st.text(min_size=1, max_size=9)
+        shared["levels"] = draw(st.lists(levels, min_size=number, max_size=number, unique=True))
+        return Variable.model_validate(shared)
     if kind == "binary":
         return Variable.model_validate(shared)
     if kind == "ordinal":
@@ -266,6 +272,18 @@ def schemas(draw: st.DrawFn) -> Schema:
     )
     unit = st.sampled_from(["seconds", "minutes", "hours", "days", "timestamp"])
     named = draw(st.lists(names, min_size=1, max_size=4, unique=True))
+    listed = [draw(variables(name)) for name in named]
+    for v in range(1, len(listed)):
+        if draw(st.booleans()):
+            listed[v] = listed[v].model_copy(update={"static": True, "aggregate": None})
+    over_time = [v.name for v in listed if not v.static]
+    rule_of_slots = st.builds(
+        SlotRule,
+        anchors=st.lists(st.sampled_from(over_time), unique=True).map(tuple),
+        merge=st.floats(0, 1e6),
+        horizon=st.none() | st.floats(1e-6, 1e6),
+        aggregate=st.sampled_from(["mean", "median", "last", "min", "max"]),
+    )
     return Schema(
         longsynth=1,
         name=draw(st.text(min_size=1, max_size=30)),
@@ -276,7 +294,9 @@ def schemas(draw: st.DrawFn) -> Schema:
         event=event,
         site=site,
         protected=draw(st.none() | st.lists(rule, max_size=3).map(tuple)),
-        variables=tuple(draw(variables(name)) for name in named),
+        length=draw(st.sampled_from(["variable", "full"])),
+        slot_rule=draw(rule_of_slots),
+        variables=tuple(listed),
         constants=draw(st.just(Constants()) | constants),
     )
 
@@ -319,5 +339,8 @@ def test_the_example_in_the_documentation_is_a_schema() -> None:
     )
     schema = parse_text(example, "docs/schema.md")
     used = {key for key in Schema.model_fields if re.search(rf"^{key}:", example, re.MULTILINE)}
-    assert used == set(Schema.model_fields)
-    assert {v.kind for v in schema.variables} == {"continuous", "ordinal", "binary"}
+    assert used == set(Schema.model_fields) - {"source"}, "which has a page of its own"
+    assert {v.kind for v in schema.variables} == {"continuous", "ordinal", "binary", "nominal"}
+    shown = {key for v in schema.variables for key in v.model_fields_set} | {"source"}
+    assert shown == set(type(schema.variables[0]).model_fields), "every key of a variable"
+    assert set(SlotRule.model_fields) == schema.slot_rule.model_fields_set

@@ -27,10 +27,16 @@ def _facts(schema: Schema) -> dict[str, object]:
         **{f"{v.name} of kind": v.kind for v in schema.variables},
         **{f"{v.name} with bounds": list(v.bounds) for v in schema.variables},
         **{f"{v.name} with transform": v.transform for v in schema.variables},
+        **{f"{v.name} with levels": list(v.levels or ("none",)) for v in schema.variables},
+        **{f"{v.name} measured": _measured(v.static) for v in schema.variables},
         "sites": list(schema.sites),
         "slots": schema.slots,
         "max_gap": schema.max_gap,
     }
+
+
+def _measured(static: bool) -> str:
+    return "once" if static else "over time"
 
 
 def _text(value: object) -> str:

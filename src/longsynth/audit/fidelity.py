@@ -36,6 +36,7 @@ WHY_UNDEFINED = {  # by how the metric's name starts
     "missingness_event_error": "one of the cohorts has one outcome only",
     "missingness_error": "one of the cohorts has no slots in use",
     "gap_wasserstein": "one of the cohorts has no slots in use",
+    "visit_count_error_event": "one of the cohorts has nobody with this outcome",
 }
 
 

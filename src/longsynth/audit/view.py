@@ -28,9 +28,11 @@ class View:
 def view(schema: Schema, cohort: Trajectories) -> View:
     """Bounds set the scale whatever encoding a method used: two methods stay comparable."""
     used = np.arange(schema.slots) < cohort.length[:, None]
-    seen = cohort.observed & used[:, :, None] & np.isfinite(cohort.values)
+    static = np.array(schema.layout.static)
+    inside = np.where(static, (np.arange(schema.slots) == 0)[:, None], used[:, :, None])
+    seen = cohort.observed & inside & np.isfinite(cohort.values)
     lowest = np.array([v.bounds[0] for v in schema.variables])  # any value that can be encoded
-    encoded = _by_bounds(schema).encode(np.where(seen, cohort.values, lowest))
+    encoded = _by_bounds(schema).unit(np.where(seen, cohort.values, lowest))
     gaps = np.clip(np.nan_to_num(np.where(used, cohort.gaps, 0.0)), 0.0, schema.max_gap)
     return View(np.where(seen, encoded, 0.0), seen, used, gaps, np.cumsum(gaps, axis=1))
 

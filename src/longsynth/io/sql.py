@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from longsynth.errors import CohortError
 from longsynth.io.plain import is_number, is_stamp, is_text
-from longsynth.schema import TIME_UNITS, Labels, Time
+from longsynth.schema import TIME_UNITS, Labels, Time, Variable
 
 
 def shown(kind: pa.DataType) -> str:
@@ -49,11 +49,24 @@ def level_code(labels: Labels | None) -> str:
     return f"coalesce({level_position(labels)}, 0)" if labels else "0"
 
 
+def cell(variable: Variable) -> str:
+    """SQL for a value: a number, or its level's position; NULL for what is neither."""
+    column = variable.column or variable.name
+    if variable.levels is None:
+        return f"TRY_CAST({quoted(column)} AS DOUBLE)"
+    return f"CAST({_position(column, variable.levels)} AS DOUBLE)"
+
+
 def level_position(labels: Labels) -> str:
+    """SQL for a label's position in the schema, or NULL."""
+    return _position(labels.column, labels.levels)
+
+
+def _position(name: str, levels: tuple[str, ...]) -> str:
     """Equal as text or else, where the level is a number, as numbers: 1, 1.0 and true are 1."""
-    column = quoted(labels.column)
-    texts = {i: literal(level) for i, level in enumerate(labels.levels)}
-    numbers = {i: repr(x) for i, x in enumerate(map(_number, labels.levels)) if isfinite(x)}
+    column = quoted(name)
+    texts = {i: literal(level) for i, level in enumerate(levels)}
+    numbers = {i: repr(x) for i, x in enumerate(map(_number, levels)) if isfinite(x)}
     tests = [f"WHEN CAST({column} AS VARCHAR) = {text} THEN {i}" for i, text in texts.items()]
     tests += [f"WHEN TRY_CAST({column} AS DOUBLE) = {x} THEN {i}" for i, x in numbers.items()]
     return f"CASE {' '.join(tests)} END"

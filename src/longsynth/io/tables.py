@@ -21,6 +21,7 @@ from longsynth.io.columns import require_columns, require_numbers
 from longsynth.io.lines import csv_header, csv_to_parquet
 from longsynth.io.plain import column_types, copy_plain, is_number
 from longsynth.io.sql import (
+    cell,
     hours,
     id_cast,
     level_code,
@@ -73,7 +74,7 @@ class CohortFolder:
 
     def _parts(self) -> Iterator[Cohort]:
         """Yield whole patients as DuckDB's rows happen to bring them."""
-        names = ", ".join(f"v{v}" for v in range(len(self.schema.variables)))
+        names = ", ".join(f"v{v}" for v in range(len(self.schema.variables)))  # static ones too
         query = f"""
             SELECT number, site, grp, event, time, {names}
             FROM people LEFT JOIN rows USING (id) ORDER BY number, time"""
@@ -98,9 +99,13 @@ class CohortFolder:
     def repairs(self) -> dict[str, Any]:
         """Count what was read differently than it stands in the files. Not for release."""
         unread = {
-            v.name: f"count({q}) - count(CASE WHEN isfinite(TRY_CAST({q} AS DOUBLE)) THEN 1 END)"
-            for v in self.schema.variables
-            for q in [quoted(v.column or v.name)]
+            static: {
+                v.name: f"count({quoted(v.column or v.name)}) "
+                f"- count(CASE WHEN isfinite({cell(v)}) THEN 1 END)"
+                for v in self.schema.variables
+                if v.static == static
+            }
+            for static in (False, True)
         }
         levels = {
             what: f"count(*) - count({level_position(labels)})"
@@ -108,7 +113,16 @@ class CohortFolder:
             if (labels := getattr(self.schema, what)) is not None
         }
         with unquoted(self.folder):
-            cells = self._one_row(f"SELECT {', '.join(unread.values())} FROM {self._observations}")
+            cells = {
+                name: number
+                for static, table in ((False, self._observations), (True, self._people))
+                if unread[static]
+                for name, number in zip(
+                    unread[static],
+                    self._one_row(f"SELECT {', '.join(unread[static].values())} FROM {table}"),
+                    strict=True,
+                )
+            }
             labels_ = self._one_row(f"SELECT {', '.join(levels.values())} FROM {self._people}")
             total = self._one_row(f"SELECT count(*) FROM {self._observations}")
             usable = self._one_row("SELECT count(*) FROM rows")
@@ -127,29 +141,33 @@ class CohortFolder:
             "patients_without_rows": empty[0],
             "rows_merged_with_one_of_the_same_time": shared,
             "times_past_the_last_slot": late,
-            "cells_not_a_finite_number": dict(zip(unread, cells, strict=True)),
+            "cells_not_a_finite_number": cells,
             "labels_set_to_the_first_level": dict(zip(levels, labels_, strict=True)),
         }
 
     def _prepare(self) -> None:
         """Define the views `people` and `rows`, both in longsynth's own names and units."""
         schema, patient, time = self.schema, self.schema.patient.column, self.schema.time
-        values = [v.column or v.name for v in schema.variables]
+        values = {i: v for i, v in enumerate(schema.variables) if not v.static}
+        static = {i: v for i, v in enumerate(schema.variables) if v.static}
+        columns = [v.column or v.name for v in values.values()]
         labels = {"site": schema.site, "grp": schema.group, "event": schema.event}
         marks = [found.column for found in labels.values() if found]
-        row_columns = [patient, time.column, *values]
+        marks += [v.column or v.name for v in static.values()]
+        row_columns = [patient, time.column, *columns]
         self._observations, rows_types = self._table("observations", row_columns)
         self._people, people_types = self._table("patients", [patient, *marks])
-        require_numbers(rows_types, values)
+        require_numbers(rows_types, columns)
         require_numbers(people_types, marks)
         when = hours(time, rows_types[time.column])
         key = id_cast(rows_types[patient], people_types[patient]).format(quoted(patient))
-        codes = ", ".join(f"{level_code(found)} AS {what}" for what, found in labels.items())
-        cells = ", ".join(f"TRY_CAST({quoted(c)} AS DOUBLE) AS v{i}" for i, c in enumerate(values))
+        codes = [f"{level_code(found)} AS {what}" for what, found in labels.items()]
+        about = ", ".join([*codes, *(f"{cell(v)} AS v{i}" for i, v in static.items())])
+        cells = ", ".join(f"{cell(v)} AS v{i}" for i, v in values.items())
         with unquoted(self.folder):
             self._connection.execute(f"""
                 CREATE VIEW people AS SELECT row_number() OVER (ORDER BY id) AS number, *
-                FROM (SELECT {key} AS id, {codes} FROM {self._people})""")
+                FROM (SELECT {key} AS id, {about} FROM {self._people})""")
             self._connection.execute(f"""
                 CREATE VIEW rows AS SELECT * FROM
                 (SELECT {key} AS id, {when} AS time, {cells} FROM {self._observations})
@@ -197,7 +215,7 @@ class CohortFolder:
         rows = Rows(
             columns["number"], columns["time"], np.stack(values, axis=1), np.stack(labels, axis=1)
         )
-        return pack(rows, self.schema.slots, absolute_time=self.schema.time.unit == "timestamp")
+        return pack(rows, self.schema)
 
     def _one_row(self, query: str) -> tuple[int, ...]:
         return tuple(self._connection.execute(query).fetchall()[0])

@@ -1,6 +1,6 @@
 """Cohort folders as longsynth writes them: sorted by patient and time, canonical columns."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from longsynth.schema import Schema
+from longsynth.schema import Schema, Variable
 from longsynth.schema_file import dump
 
 
@@ -41,22 +41,35 @@ def write_cohort(folder: Path, schema: Schema, chunks: Iterable[Trajectories]) -
     The schema comes last: a folder where the writing stopped is no cohort, though a closed table
     of fewer patients may look like one.
     """
+    write_tables(
+        folder,
+        chunks,
+        {
+            "observations": lambda chunk, ids: _observations(chunk, schema, ids),
+            "patients": lambda chunk, ids: patient_table(chunk, schema, ids),
+        },
+    )
+    (folder / "schema.yaml").write_text(dump(schema.canonical()), encoding="utf-8")
+
+
+def write_tables(
+    folder: Path,
+    chunks: Iterable[Trajectories],
+    tables: Mapping[str, Callable[[Trajectories, NDArray[np.int64]], pa.Table]],
+) -> None:
+    """Write NAME.parquet for each table, chunk by chunk; patients are numbered from one."""
     writers: dict[str, pq.ParquetWriter] = {}
     first = 1
     with ExitStack() as open_files:
         for chunk in chunks:
             ids = np.arange(first, first + chunk.patients)
             first += chunk.patients
-            tables = {
-                "observations": _observations(chunk, schema, ids),
-                "patients": _patients(chunk, schema, ids),
-            }
-            for name, table in tables.items():
+            for name, made in tables.items():
+                table = made(chunk, ids)
                 if name not in writers:
                     writer = pq.ParquetWriter(folder / f"{name}.parquet", table.schema)
                     writers[name] = open_files.enter_context(writer)
                 writers[name].write_table(table)
-    (folder / "schema.yaml").write_text(dump(schema.canonical()), encoding="utf-8")
 
 
 def _observations(chunk: Trajectories, schema: Schema, ids: NDArray[np.int64]) -> pa.Table:
@@ -64,28 +77,48 @@ def _observations(chunk: Trajectories, schema: Schema, ids: NDArray[np.int64]) -
     used = slots < chunk.length[:, None]  # (n, T)
     columns: dict[str, Any] = {
         "patient_id": np.broadcast_to(ids[:, None], used.shape)[used],
-        "time": _rising(np.cumsum(np.where(used, chunk.gaps, 0.0), axis=1))[used],
+        "time": rising(np.cumsum(np.where(used, chunk.gaps, 0.0), axis=1))[used],
     }
     for v, variable in enumerate(schema.variables):
-        missing = ~chunk.observed[:, :, v][used]
-        columns[variable.name] = pa.array(chunk.values[:, :, v][used], mask=missing)
+        if not variable.static:
+            cells = chunk.values[:, :, v][used], ~chunk.observed[:, :, v][used]
+            columns[variable.name] = _column(variable, *cells)
     return pa.table(columns)
 
 
-def _rising(times: NDArray[np.float64]) -> NDArray[np.float64]:
+def _column(
+    variable: Variable, values: NDArray[np.float64], missing: NDArray[np.bool_]
+) -> pa.Array:
+    """Numbers, or the names of levels."""
+    if variable.levels is None:
+        return pa.array(values, mask=missing)
+    return pa.array(text_of_levels(variable.levels, values), pa.string(), mask=missing)
+
+
+def text_of_levels(levels: tuple[str, ...], positions: NDArray[np.float64]) -> NDArray[np.object_]:
+    place = np.clip(np.nan_to_num(np.rint(positions)), 0, len(levels) - 1).astype(np.int64)
+    return np.asarray(np.array(levels, dtype=object)[place])
+
+
+def rising(times: NDArray[np.float64], smallest: float = 0.0) -> NDArray[np.float64]:
     """Two slots with no gap between them stay two: the reader would merge equal times."""
     for t in range(1, times.shape[1]):
-        times[:, t] = np.maximum(times[:, t], np.nextafter(times[:, t - 1], np.inf))
+        least = np.maximum(times[:, t - 1] + smallest, np.nextafter(times[:, t - 1], np.inf))
+        times[:, t] = np.maximum(times[:, t], least)
     return times
 
 
-def _patients(chunk: Trajectories, schema: Schema, ids: NDArray[np.int64]) -> pa.Table:
+def patient_table(chunk: Trajectories, schema: Schema, ids: NDArray[np.int64]) -> pa.Table:
     columns: dict[str, Any] = {
         "patient_id": ids,
         "group": chunk.group.astype(np.int8),
         "event": chunk.event.astype(np.int8),
         "site": pa.array(np.array(schema.sites, dtype=object)[chunk.site], pa.string()),
     }
+    for v, variable in enumerate(schema.variables):
+        if variable.static:
+            cells = chunk.values[:, 0, v], ~chunk.observed[:, 0, v]
+            columns[variable.name] = _column(variable, *cells)
     weight = getattr(chunk, "weight", None)
     if weight is not None:
         columns["weight"] = weight

@@ -5,49 +5,48 @@ from numpy.typing import NDArray
 
 from longsynth.conditions import condition_matrix
 from longsynth.model.gaps import Gaps, gap_variance
+from longsynth.model.lengths import Users
 from longsynth.model.masks import Masks
-from longsynth.model.mean import ridge_solution
+from longsynth.model.mean import means_in_use
 from longsynth.scaling import Scaling
 from longsynth.schema import Schema
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
-def shrunken_means(
-    gram: Floats, cross: Floats, conditions: NDArray[np.int64], *, ridge: float, keep: float
-) -> Floats:
-    """Return the mean of each stratum (S, d).
+def shrunken_means(gram: Floats, cross: Floats, users: Users, slot: Ints, schema: Schema) -> Floats:
+    """Return the mean of each stratum (S, d) among those who use a column's slot.
 
-    The overall mean is the constant row of the released cross moment; `keep` of what a
-    condition adds to it is kept.
+    Their overall mean is the constant row of the released cross moment over their share. Of what
+    a condition adds to it the schema's `shrinkage` is kept.
     """
-    overall = cross[0]
-    fitted = conditions @ ridge_solution(gram, cross, ridge)
-    return np.asarray(overall + keep * (fitted - overall))
+    overall, ridge = cross[0] / users.divisor(slot), schema.fixed.ridge
+    fitted = means_in_use(gram, cross, condition_matrix(schema), users, slot, ridge)
+    return np.asarray(overall + schema.fixed.shrinkage * (fitted - overall))
 
 
-def conditioned_masks(gram: Floats, cross: Floats, schema: Schema) -> Masks:
-    """Masks from the cross moment of conditions and centred missingness (eq:auxiliary)."""
-    constants = schema.fixed
-    shrink = {"ridge": constants.ridge, "keep": constants.shrinkage}
-    return masks_of(0.5 + shrunken_means(gram, cross, condition_matrix(schema), **shrink), schema)
+def gaps_from(means: Floats, squares: Floats, users: Users, schema: Schema) -> Gaps:
+    """Gaps from the mean log gap of those who use a slot, by stratum (S, T), and from the mean of
+    its square less a half over all patients (T,)."""
+    slot, using = np.arange(schema.slots), users.mass[:, None] * users.shares
+    part = using / np.maximum(using.sum(axis=0), 1e-300)  # a stratum counts by those who use a slot
+    variance = gap_variance(0.5 + squares / users.divisor(slot), means, part)
+    return Gaps(means, variance, Scaling(schema))
 
 
-def conditioned_gaps(
-    gram: Floats, cross: Floats, squares: Floats, mass: Floats, schema: Schema
-) -> Gaps:
-    """Gaps from the cross moment of conditions and log gaps, and their mean squares."""
-    constants = schema.fixed
-    shrink = {"ridge": constants.ridge, "keep": constants.shrinkage}
-    means = shrunken_means(gram, cross, condition_matrix(schema), **shrink)
-    return Gaps(means, gap_variance(squares, means, mass), Scaling(schema))
+def masks_from(means: Floats, schema: Schema) -> Masks:
+    """Masks from means of centred missingness among those who have a cell (S, cells)
+    (eq:auxiliary)."""
+    return masks_of(0.5 + means, schema)
 
 
 def masks_of(missing: Floats, schema: Schema) -> Masks:
-    """Masks from missing probabilities of each stratum (S, T·V), held to [p_min, p_max]."""
-    constants, strata = schema.fixed, len(schema.strata)
+    """Masks from missing probabilities of each stratum (S, cells), held to [p_min, p_max]."""
+    constants, layout = schema.fixed, schema.layout
     held = np.clip(missing, constants.missing_min, constants.missing_max)
-    return Masks(held.reshape(strata, schema.slots, -1))
+    spread = layout.cells_of(held, elsewhere=1.0)
+    return Masks(spread, np.array(layout.static), constants.least_observations)
 
 
 def same_for_all(means: Floats, schema: Schema) -> Floats:

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from longsynth.model.lengths import LEAST_SHARE, Users
+
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +23,35 @@ class Spectrum:
         return np.asarray((self.vectors * self.values) @ self.vectors.T)
 
 
-def residual_covariance(second: Floats, gram: Floats, beta: Floats) -> Floats:
-    """Return Σ̃₀ = S - β̂'Aβ̂: eq:covraw without its second look at the raw conditions."""
-    return np.asarray(second - beta.T @ gram @ beta)
+def residual_covariance(second: Floats, means: Floats, users: Users, slot: Ints) -> Floats:
+    """Return Σ̃₀ = S - Σ_s p_s μ̂_s μ̂_s': eq:covraw without its second look at the conditions.
+
+    Each entry is about the patients who use both of its slots, so sums over everybody are divided
+    by their share, and a stratum counts by its part of them. Without padding all shares are one.
+    """
+    later = np.maximum(slot[:, None], slot)
+    explained, everybody = np.zeros_like(second), np.zeros_like(second)
+    patterns, pattern_of = np.unique(users.shares, axis=0, return_inverse=True)
+    for p, share in enumerate(patterns):  # few: lengths depend on the event alone
+        weight = np.where(pattern_of == p, users.mass, 0.0)
+        both = np.where(later >= 0, share[later], 1.0)
+        explained += both * (means.T @ (weight[:, None] * means))
+        everybody += both * weight.sum()
+    return np.asarray((second - explained) / np.maximum(everybody, LEAST_SHARE))
 
 
-def block_band(matrix: Floats, variables: int, bandwidth: int) -> Floats:
-    """Return B_b: only the V×V blocks of slots at most `bandwidth` apart (eq:banding)."""
-    slot = np.arange(len(matrix)) // variables
-    return np.where(np.abs(slot[:, None] - slot) <= bandwidth, matrix, 0.0)
+def residual_variance(squares: Floats, means: Floats, users: Users, slot: Ints) -> Floats:
+    """Return the diagonal of the same (D,) from means of z² - ½ over all patients."""
+    explained = users.mass @ (users.of(slot) * means**2)
+    everybody = users.mass @ users.of(slot)
+    return np.asarray((squares + everybody / 2 - explained) / users.divisor(slot))
+
+
+def block_band(matrix: Floats, slot: Ints, bandwidth: int) -> Floats:
+    """Return B_b: only the blocks of slots at most `bandwidth` apart (eq:banding). What is static,
+    slot -1, goes with every slot."""
+    near = np.abs(slot[:, None] - slot) <= bandwidth
+    return np.where(near | (slot < 0) | (slot < 0)[:, None], matrix, 0.0)
 
 
 def clipped_spectrum(matrix: Floats, floor: float, cap: float) -> Spectrum:

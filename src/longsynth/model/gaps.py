@@ -26,6 +26,8 @@ class Gaps:
         return self.scaling.decode_gaps(encoded)
 
 
-def gap_variance(squares: Floats, means: Floats, mass: Floats) -> Floats:
-    """Return τ̂² (T,): the released mean square less what the strata's means explain."""
-    return np.clip(squares - mass @ means**2, LEAST_VARIANCE, 1.0)
+def gap_variance(squares: Floats, means: Floats, part: Floats) -> Floats:
+    """Return τ̂² (T,): the mean square less what the means (S, T) of strata explain, each of which
+    makes up a part (S, T) of those who use a slot."""
+    explained = (part * means**2).sum(axis=0)
+    return np.asarray(np.clip(squares - explained, LEAST_VARIANCE, 1.0))

@@ -60,7 +60,7 @@ class Chains:
             for slot in range(1, self.slots):
                 place[:, slot, v] = _chosen(step[event, place[:, slot - 1, v]], rng)
         numbers = np.array([b.number for b in self.bins])
-        within = self.scaling.decode(2 * (place + rng.random(place.shape)) / numbers - 1)
+        within = self.scaling.from_unit(2 * (place + rng.random(place.shape)) / numbers - 1)
         levels = np.array([np.nan if b.lowest is None else b.lowest for b in self.bins]) + place
         return np.asarray(np.where(np.isnan(levels), within, levels))
 

@@ -1,4 +1,7 @@
-"""Observation masks: conditional missing probabilities and the repair (eq:auxiliary)."""
+"""Observation masks: conditional missing probabilities and the repair (eq:auxiliary).
+
+A patient can only be observed in slots up to the length: what lies beyond is padding.
+"""
 
 from dataclasses import dataclass
 
@@ -9,22 +12,24 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-LEAST_OBSERVATIONS = 2  # of each variable in a trajectory
-
 
 @dataclass(frozen=True, slots=True)
 class Masks:
     missing: Floats  # p̂(U = 1 | c_s) (S, T, V)
+    static: Bools  # (V,)
+    least: int  # observations of each variable over time, as far as the length allows
 
-    def draw(self, stratum: NDArray[np.int64], rng: Generator) -> Bools:
-        """Return M (n, T, V) with at least two observations of each variable."""
+    def draw(self, stratum: NDArray[np.int64], length: NDArray[np.int64], rng: Generator) -> Bools:
+        """Return M (n, T, V)."""
         probability = self.missing[stratum]
         scores = rng.random(probability.shape) - probability  # a cell is observed where positive
-        return repaired(scores)
+        slots = np.arange(scores.shape[1])[:, None]
+        used = np.where(self.static, slots == 0, slots < length[:, None, None])
+        return repaired(scores, used, np.where(self.static, 0, self.least))
 
 
-def repaired(scores: Floats) -> Bools:
+def repaired(scores: Floats, used: Bools, least: NDArray[np.int64]) -> Bools:
     """Observe where the score is positive; where that is too rare, at the largest scores too."""
-    slots = scores.shape[1]
-    rank = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1, kind="stable")
-    return np.asarray((scores >= 0) | (rank < min(LEAST_OBSERVATIONS, slots)))
+    placed = np.where(used, scores, -np.inf)
+    rank = np.argsort(np.argsort(-placed, axis=1, kind="stable"), axis=1, kind="stable")
+    return np.asarray(used & ((scores >= 0) | (rank < least)))

@@ -12,9 +12,17 @@ from longsynth.schema import Schema
 
 
 class Drawn(Protocol):
-    """A part that draws one array for a batch of courses: (n, T, V) or (n, T)."""
+    """A part that draws one array for a batch of courses: (n, T, V), (n, T) or (n,)."""
 
     def draw(self, course: NDArray[np.int64], rng: Generator) -> NDArray[Any]: ...
+
+
+class DrawnMasks(Protocol):
+    """Draws what is observed (n, T, V), never past a patient's length."""
+
+    def draw(
+        self, course: NDArray[np.int64], length: NDArray[np.int64], rng: Generator
+    ) -> NDArray[np.bool_]: ...
 
 
 class Course(Protocol):
@@ -31,8 +39,9 @@ def by_stratum(stratum: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
 class Model:
     schema: Schema
     strata: Strata
+    lengths: Drawn  # slots in use
     values: Drawn  # clinical units
-    masks: Drawn  # True where observed
+    masks: DrawnMasks  # True where observed
     gaps: Drawn  # hours
     fingerprint: str  # of the bundle it was built from
     course: Course = by_stratum

@@ -63,4 +63,4 @@ class ScorePath:
     def draw(self, stratum: NDArray[np.int64], rng: Generator) -> Floats:
         """Return values (n, T, V) in clinical units."""
         z = self.encoded(stratum, rng)
-        return self.scaling.decode(z.reshape(len(z), -1, self.scaling.variables))
+        return self.scaling.decode(self.scaling.layout.values_of(z))

@@ -18,21 +18,26 @@ class Row:
 
 
 def compare(schema: Schema, real: Trajectories, synthetic: Trajectories) -> list[Row]:
-    """Return mean, spread and missing share of each variable, synthetic ones by weight."""
+    """Return mean, spread and missing share of each variable, synthetic ones by weight; NaN where
+    there is none, as levels without an order have no mean."""
     return [
-        Row(variable.name, variable.unit, _summary(real, v), _summary(synthetic, v))
+        Row(variable.name, variable.unit, _summary(schema, real, v), _summary(schema, synthetic, v))
         for v, variable in enumerate(schema.variables)
     ]
 
 
-def _summary(cohort: Trajectories, v: int) -> tuple[float, float, float]:
-    seen = cohort.observed[:, :, v]
-    weight = np.where(seen, weights(cohort)[:, None], 0.0)
+def _summary(schema: Schema, cohort: Trajectories, v: int) -> tuple[float, float, float]:
+    variable, slots = schema.variables[v], np.arange(schema.slots)
+    seen, by_patient = cohort.observed[:, :, v], weights(cohort)[:, None]
+    used = (slots == 0)[None] if variable.static else slots < cohort.length[:, None]
+    total, weight = float((by_patient * used).sum()), np.where(seen, by_patient, 0.0)
+    number = float(weight.sum())
+    missing = 1 - number / total if total else np.nan
+    if variable.kind == "nominal" or not number:
+        return np.nan, np.nan, missing
     values = np.where(seen, cohort.values[:, :, v], 0.0)
-    mean = float((weight * values).sum() / weight.sum())
-    spread = float(np.sqrt((weight * (values - mean) ** 2).sum() / weight.sum()))
-    total = weights(cohort).sum() * seen.shape[1]
-    return mean, spread, float(1 - weight.sum() / total)
+    mean = float((weight * values).sum() / number)
+    return mean, float(np.sqrt((weight * (values - mean) ** 2).sum() / number)), missing
 
 
 def weights(cohort: Trajectories) -> NDArray[np.float64]:

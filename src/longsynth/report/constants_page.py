@@ -92,7 +92,7 @@ def constants_page(results: list[dict[str, Any]]) -> str:
 
 def is_default(constant: str, value: object) -> bool:
     """Whether a value is the default. A clip radius is in multiples of √(T·V), such as 2/3."""
-    default = getattr(Constants().settled(slots=1, variables=1, patients=1), constant)
+    default = getattr(Constants().settled(cells=1, patients=1), constant)
     if constant == "clip_radius":
         return isclose(float(Fraction(str(value))), default)
     return bool(value == default)

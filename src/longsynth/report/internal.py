@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from longsynth.encoding import encoded_values, seen
+from longsynth.encoding import encoded_values, in_use, seen
 from longsynth.records import Cohort, Patients
-from longsynth.scaling import Scaling
 from longsynth.schema import Schema
 
 NOTICE = """# Not for release
@@ -28,7 +27,6 @@ class Watched:
         watch: Callable[[Iterator[Cohort]], Iterator[Cohort]] = iter,
     ) -> None:
         self._source, self._schema, self._watch = source, schema, watch
-        self._scaling = Scaling(schema)
         self._bounds = np.array([v.bounds for v in schema.variables]).T
         self._cells = self._missing = self._long = self._events = self._protected = 0
         self._clipped = np.zeros(len(schema.variables), np.int64)
@@ -43,12 +41,12 @@ class Watched:
             yield batch
 
     def _note(self, batch: Cohort) -> None:
-        observed = seen(batch)
+        observed, used = seen(batch, self._schema), in_use(batch, self._schema)
         values = np.where(observed, batch.values, self._bounds[0])
         self._clipped += ((values < self._bounds[0]) | (values > self._bounds[1])).sum(axis=(0, 1))
-        self._cells += observed.size
-        self._missing += int((~observed).sum())
-        norms = np.linalg.norm(encoded_values(batch, self._scaling), axis=1)
+        self._cells += int(used.sum())
+        self._missing += int((used & ~observed).sum())
+        norms = np.linalg.norm(encoded_values(batch, self._schema), axis=1)
         self._long += int((norms > self._schema.fixed.clip_radius).sum())
         self._events += int(batch.event.sum())
         self._protected += int(batch.group.sum())
@@ -59,7 +57,7 @@ class Watched:
             "patients": self.patients,
             "event_rate": self._events / self.patients,
             "group_share": self._protected / self.patients,
-            "missing_rate": self._missing / self._cells,
+            "missing_rate": self._missing / max(self._cells, 1),
             "patients_clipped_to_the_radius": self._long / self.patients,
             "cells_clipped_to_the_bounds": dict(zip(names, self._clipped.tolist(), strict=True)),
         }

@@ -42,8 +42,8 @@ def plot_all(
 
 
 def _panels(pyplot: Any, schema: Schema, title: str) -> tuple[Any, list[Any]]:
-    columns = min(3, len(schema.variables))
-    rows = -(-len(schema.variables) // columns)
+    columns = min(3, max(len(schema.variables), 1))
+    rows = max(-(-len(schema.variables) // columns), 1)
     figure, axes = pyplot.subplots(
         rows,
         columns,
@@ -71,7 +71,7 @@ def _distributions(pyplot: Any, schema: Schema, real: Trajectories, synthetic: T
             seen = cohort.observed[:, :, v]
             weight = np.broadcast_to(weights(cohort)[:, None], seen.shape)[seen]
             share, _ = np.histogram(cohort.values[:, :, v][seen], edges, weights=weight)
-            share = 100 * share / share.sum()
+            share = 100 * share / max(share.sum(), 1e-300)
             if continuous:
                 filled = cohort is real
                 axes[v].stairs(
@@ -93,16 +93,20 @@ def _distributions(pyplot: Any, schema: Schema, real: Trajectories, synthetic: T
                     alpha=0.6 if cohort is real else 1,
                     label=label,
                 )
-                axes[v].set_xticks(np.arange(low, high + 1))
+                axes[v].set_xticks(np.arange(low, high + 1), variable.levels)
         axes[v].set_ylabel("% of observations")
     axes[0].legend(frameon=False, fontsize=8)
     return figure
 
 
 def _trajectories(pyplot: Any, schema: Schema, real: Trajectories, synthetic: Trajectories) -> Any:
-    figure, axes = _panels(pyplot, schema, "Mean course with and without the event")
-    slots = np.arange(1, schema.slots + 1)
-    for v, variable in enumerate(schema.variables):
+    """Of what is static there is no course, and of levels without an order no mean."""
+    courses = [v for v, x in enumerate(schema.variables) if not x.static and x.kind != "nominal"]
+    shown = schema.model_copy(update={"variables": tuple(schema.variables[v] for v in courses)})
+    figure, panels = _panels(pyplot, shown, "Mean course with and without the event")
+    axes, slots = dict(zip(courses, panels, strict=False)), np.arange(1, schema.slots + 1)
+    for v in courses:
+        variable = schema.variables[v]
         for cohort, colour, label in ((real, REAL, "real"), (synthetic, SYNTHETIC, "synthetic")):
             for event, line in ((1, "-"), (0, "--")):
                 chosen = cohort.event == event
@@ -122,5 +126,6 @@ def _trajectories(pyplot: Any, schema: Schema, real: Trajectories, synthetic: Tr
                 axes[v].plot(slots, mean, line, color=colour, lw=1.8, label=name)
         axes[v].set_xlabel("slot")
         axes[v].set_ylabel(variable.unit or ("share" if variable.kind == "binary" else "level"))
-    axes[0].legend(frameon=False, fontsize=7)
+    if courses:
+        panels[0].legend(frameon=False, fontsize=7)
     return figure

@@ -15,7 +15,7 @@ from longsynth.audit.view import Bools, Floats
 from longsynth.io.writer import Trajectories
 from longsynth.schema import Schema
 
-NO_LEVELS = "the event only: the schema has no ordinal or binary variable"
+NO_LEVELS = "the event only: the schema has no variable with levels"
 OF_POPULATION = "mostly what anyone could learn from the population: see the advantage"
 
 
@@ -41,7 +41,8 @@ def attribute_scores(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> list[Score]:
-    """Guess the event, and whether the first variable with levels runs above the control's median.
+    """Guess the event, and whether the first variable with levels runs above the control's median,
+    or is mostly at the control's commonest level where levels have no order.
 
     Only `attribute_advantage`, members minus control patients, is about membership: a guess that
     works on outsiders too rests on what holds for everyone. Values without a suffix are the mean
@@ -65,12 +66,23 @@ def _secrets(schema: Schema, outsiders: Floats) -> list[_Secret]:
     event = outsiders.shape[1] - 1  # records end with the event
     secrets = [_Secret("event", event, 0.5, [event])]
     for v in categorical(schema)[:1]:
-        columns = columns_of(v)
-        mean = columns.start  # stands first
-        median = float(np.median(outsiders[:, mean]))
+        columns, variable = columns_of(schema, v), schema.variables[v]
         hidden = list(range(columns.start, columns.stop))
-        secrets.append(_Secret(schema.variables[v].name, mean, median, hidden))
+        if variable.kind == "nominal":  # shares of its levels stand first
+            column = hidden[int(outsiders[:, hidden[: variable.channels]].sum(axis=0).argmax())]
+            above = 0.5
+        else:  # its mean, or what it is
+            column = hidden[0]
+            above = _median(outsiders[:, column])
+        secrets.append(_Secret(variable.name, column, above, hidden))
     return secrets
+
+
+def _median(found: Floats) -> float:
+    """The median, or the value below it where nobody lies above: a secret needs two answers."""
+    median = float(np.median(found))
+    below = found[found < median]
+    return float(below.max()) if len(below) and not (found > median).any() else median
 
 
 def _hits(

@@ -32,13 +32,14 @@ NOTES = {
 
 
 def canary_record(schema: Schema) -> Cohort:
-    """One patient at the public bounds in every slot, high and low in turn by variable, always
-    observed, with the longest gaps: nobody looks like that."""
+    """One patient at the public bounds in every slot, high and low in turn by variable (of
+    unordered levels the last or the first), always observed, with the longest gaps: nobody looks
+    like that."""
     bounds = [v.bounds[1 - i % 2] for i, v in enumerate(schema.variables)]
     shape = (1, schema.slots, len(bounds))
     return Cohort(
         values=np.broadcast_to(np.array(bounds, dtype=np.float64), shape).copy(),
-        observed=np.ones(shape, dtype=np.bool_),
+        observed=np.broadcast_to(schema.layout.exists, shape).copy(),
         gaps=np.full(shape[:2], float(schema.max_gap)),
         length=np.array([schema.slots]),
         group=np.array([1]),

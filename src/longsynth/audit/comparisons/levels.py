@@ -1,4 +1,4 @@
-"""Levels: ordinal and binary values as whole codes from 0."""
+"""Levels: ordinal, binary and nominal values as whole codes from 0."""
 
 import numpy as np
 
@@ -13,7 +13,14 @@ def categorical(schema: Schema) -> list[int]:
     return [v for v, variable in enumerate(schema.variables) if variable.kind != "continuous"]
 
 
+def over_time(schema: Schema) -> list[int]:
+    """Positions of the variables that are measured again and again."""
+    return [v for v, variable in enumerate(schema.variables) if not variable.static]
+
+
 def level_count(variable: Variable) -> int:
+    if variable.kind == "nominal":  # neighbours in the list have nothing in common
+        return variable.channels
     low, high = variable.bounds
     return int(min(high - low + 1, MOST_LEVELS))
 

@@ -32,15 +32,23 @@ def marginals(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Me
 
 
 def rhythm(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:
-    """Wasserstein distance of gaps (hours, each at most max_gap) and of the number of slots."""
+    """Wasserstein distance of gaps (hours, each at most max_gap) and of the number of slots, of
+    everybody and by event: the length of a record can give the event away."""
     gaps = Samples(*_gaps(schema, real), *_gaps(schema, synthetic))
     visits = Samples(*_visits(real), *_visits(synthetic))
 
     def measure(real_weight: Floats, synthetic_weight: Floats) -> dict[str, float]:
-        return {
+        found = {
             "gap_wasserstein": gaps.wasserstein(real_weight, synthetic_weight),
             "visit_count_error": visits.wasserstein(real_weight, synthetic_weight),
         }
+        for event in (0, 1):
+            chosen = (
+                real_weight * (real.event == event),
+                synthetic_weight * (synthetic.event == event),
+            )
+            found[f"visit_count_error_event{event}"] = visits.wasserstein(*chosen)
+        return found
 
     return measure
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from longsynth.audit.comparisons.comparison import Measure
+from longsynth.audit.comparisons.distributions import mean_of_known
 from longsynth.audit.view import Floats, Ints, view
 from longsynth.io.writer import Trajectories
 from longsynth.schema import Schema
@@ -27,7 +28,8 @@ def prevalence(schema: Schema, real: Trajectories, synthetic: Trajectories) -> M
 
 
 def missingness(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:
-    """Absolute difference in the share of unseen cells in slots in use, mean over variables.
+    """Absolute difference in the share of unseen cells in slots in use, mean over variables. What
+    is static has one cell a patient, whether or not a slot is in use.
 
     `missingness_event_error` compares how much larger that share is with the event than without.
     """
@@ -41,8 +43,8 @@ def missingness(schema: Schema, real: Trajectories, synthetic: Trajectories) -> 
             - _dependence(b, synthetic.event, synthetic_weight)
         )
         return {
-            "missingness_error": float(apart.mean()),
-            "missingness_event_error": float(dependence.mean()),
+            "missingness_error": mean_of_known(apart.tolist()),
+            "missingness_event_error": mean_of_known(dependence.tolist()),
             **dict(zip(names, apart.tolist(), strict=True)),
         }
 
@@ -50,15 +52,16 @@ def missingness(schema: Schema, real: Trajectories, synthetic: Trajectories) -> 
 
 
 def _cells(schema: Schema, cohort: Trajectories) -> Floats:
-    """(n, V + 1): unseen cells of each variable, then slots in use."""
+    """(n, 2, V): unseen cells of each variable, and all that a patient has."""
     seen_as = view(schema, cohort)
-    unseen = (seen_as.used[:, :, None] & ~seen_as.seen).sum(axis=1)
-    return np.column_stack([unseen, seen_as.used.sum(axis=1)]).astype(np.float64)
+    number = np.where(schema.layout.static, 1, seen_as.used.sum(axis=1)[:, None])
+    return np.stack([number - seen_as.seen.sum(axis=1), number], axis=1).astype(np.float64)
 
 
 def _missing(cells: Floats, weight: Floats) -> Floats:
-    sums = weight @ cells
-    return sums[:-1] / sums[-1] if sums[-1] > 0 else np.full(len(sums) - 1, np.nan)
+    unseen, number = np.tensordot(weight, cells, axes=1)
+    known = number > 0
+    return np.where(known, unseen / np.where(known, number, 1.0), np.nan)
 
 
 def _dependence(cells: Floats, event: Ints, weight: Floats) -> Floats:

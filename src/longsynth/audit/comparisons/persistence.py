@@ -1,10 +1,12 @@
 """Persistence: how much a value says of the same patient's later ones."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from longsynth.audit.comparisons.comparison import Measure
 from longsynth.audit.comparisons.distributions import Tables, mean_of_known
-from longsynth.audit.comparisons.levels import categorical, level_codes, level_count
+from longsynth.audit.comparisons.levels import categorical, level_codes, level_count, over_time
 from longsynth.audit.view import Floats, Ints, View, inside, view
 from longsynth.io.writer import Trajectories
 from longsynth.schema import Schema
@@ -16,7 +18,8 @@ FEWEST_PAIRS = 30  # real pairs below which a bin of elapsed time is left out
 
 
 def autocorrelations(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:
-    """Mean over variables of the absolute difference in pooled autocorrelation."""
+    """Mean over variables of the absolute difference in pooled autocorrelation. Of unordered levels
+    there is none: what follows what is for `transitions` to say."""
     measures = {
         f"autocorrelation_error{'' if lag == 1 else f'_lag{lag}'}": _by_lag(
             schema, real, synthetic, lag
@@ -49,13 +52,21 @@ class _Pairs:
 
 
 def _by_lag(schema: Schema, real: Trajectories, synthetic: Trajectories, lag: int) -> _Pairs:
-    a, b = (_lag_sums(view(schema, cohort), lag) for cohort in (real, synthetic))
+    a, b = (_lag_sums(_numbers(schema, cohort), lag) for cohort in (real, synthetic))
     return _Pairs(a, b, a[:, 0].sum(axis=0) >= 2)
 
 
 def _by_elapsed(schema: Schema, real: Trajectories, synthetic: Trajectories) -> _Pairs:
-    a, b = (_elapsed_sums(schema, view(schema, cohort)) for cohort in (real, synthetic))
+    a, b = (_elapsed_sums(schema, _numbers(schema, cohort)) for cohort in (real, synthetic))
     return _Pairs(a, b, a[:, 0].sum(axis=0) >= FEWEST_PAIRS)
+
+
+def _numbers(schema: Schema, cohort: Trajectories) -> View:
+    """The view of those variables over time that are numbers or ordered levels."""
+    whole = view(schema, cohort)
+    chosen = [v for v in over_time(schema) if schema.variables[v].kind != "nominal"]
+    values, seen = np.take(whole.values, chosen, axis=2), np.take(whole.seen, chosen, axis=2)
+    return replace(whole, values=values, seen=seen)
 
 
 def _lag_sums(cohort: View, lag: int) -> Floats:
@@ -103,7 +114,7 @@ def transitions(schema: Schema, real: Trajectories, synthetic: Trajectories) -> 
     A level that synthetic patients never leave from counts as wholly wrong.
     """
     tables = []
-    for v in categorical(schema):
+    for v in sorted(set(categorical(schema)) & set(over_time(schema))):
         levels = level_count(schema.variables[v])
         steps = (*_steps(schema, real, v), *_steps(schema, synthetic, v))
         tables.append((levels, Tables(levels**2, *steps)))

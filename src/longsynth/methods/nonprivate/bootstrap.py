@@ -27,6 +27,18 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordMasks:
+    """What was observed in them; their lengths are their own."""
+
+    rows: NDArray[Any]  # (N, T, V)
+
+    def draw(
+        self, course: NDArray[np.int64], length: NDArray[np.int64], rng: Generator
+    ) -> NDArray[np.bool_]:
+        return np.asarray(self.rows[course] > 0)
+
+
+@dataclass(frozen=True, slots=True)
 class RecordOfStratum:
     """Draws a record of each patient's stratum."""
 
@@ -43,11 +55,12 @@ class Bootstrap:
     summary: ClassVar[str] = "resamples complete records"
 
     def learn(self, cohort: Cohort, schema: Schema) -> Mapping[str, Any]:
-        observed = encoding.seen(cohort)
+        observed = encoding.seen(cohort, schema)
         return {
             "values": np.where(observed, cohort.values, 0.0),
             "observed": observed,
             "gaps": np.nan_to_num(cohort.gaps),
+            "length": encoding.lengths(cohort, schema),
             "stratum": encoding.strata(cohort, schema),
         }
 
@@ -59,9 +72,17 @@ class Bootstrap:
         return Model(
             schema=schema,
             strata=synthesis_strata(mass, schema.protected_strata, 0.0),
+            lengths=Records(bundle.array("length", n).astype(np.int64)),
             values=Records(bundle.array("values", n, schema.slots, -1)),
-            masks=Records(bundle.array("observed", n, schema.slots, -1) > 0),
+            masks=RecordMasks(bundle.array("observed", n, schema.slots, -1)),
             gaps=Records(bundle.array("gaps", n, schema.slots)),
             fingerprint=bundle.fingerprint,
-            course=RecordOfStratum([np.flatnonzero(stratum == s) for s in range(cells)]),
+            course=RecordOfStratum([_records(stratum, s) for s in range(cells)]),
         )
+
+
+def _records(stratum: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
+    """The records of a stratum; of one that nobody is in, those with its event, or else all."""
+    same_event = stratum % 2 == wanted % 2
+    alike = (stratum == wanted, same_event, np.ones_like(same_event))
+    return next(np.flatnonzero(found) for found in alike if found.any())

@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from longsynth import encoding
 from longsynth.bundle import Bundle
 from longsynth.conditions import condition_matrix
-from longsynth.model.auxiliary import conditioned_gaps, conditioned_masks
+from longsynth.methods.private import lines
+from longsynth.model.auxiliary import gaps_from, masks_from, shrunken_means
 from longsynth.model.covariance import Spectrum, clipped_spectrum, residual_covariance
-from longsynth.model.mean import gram_of_strata, ridge_solution
+from longsynth.model.lengths import Users, lengths_of
+from longsynth.model.mean import gram_of_strata, means_in_use
 from longsynth.model.model import Model
 from longsynth.model.score import ScorePath, noise_levels
 from longsynth.model.strata import population_masses, synthesis_strata
@@ -27,17 +29,21 @@ class ScoreDiff:
     summary: ClassVar[str] = "conditional moments and the analytic score path, without noise"
 
     def learn(self, cohort: Cohort, schema: Schema) -> Mapping[str, Any]:
-        scaling, n = Scaling(schema), cohort.patients
+        n = cohort.patients
         stratum = encoding.strata(cohort, schema)
         conditions = condition_matrix(schema)[stratum]
-        z, gaps = encoding.encoded_values(cohort, scaling), encoding.log_gaps(cohort, scaling)
+        z, (gaps, squares) = (
+            encoding.encoded_values(cohort, schema),
+            encoding.log_gaps(cohort, schema),
+        )
         return {
             "histogram": np.bincount(stratum, minlength=len(schema.strata)),
             "values": conditions.T @ z / n,
             "second": z.T @ z / n,
-            "masks": conditions.T @ encoding.missing(cohort) / (2 * n),
+            "lengths": lines.length_rows(cohort, schema).right.sum(axis=0),
+            "masks": conditions.T @ encoding.missing(cohort, schema) / (2 * n),
             "gaps": conditions.T @ gaps / n,
-            "gap squares": (gaps**2).mean(axis=0),
+            "gap squares": squares.mean(axis=0),
         }
 
     def model(self, bundle: Bundle) -> Model:
@@ -45,20 +51,31 @@ class ScoreDiff:
         conditions = condition_matrix(schema)
         mass = population_masses(bundle.array("histogram", -1))
         gram, p = gram_of_strata(mass, conditions), conditions.shape[1]
-        beta = ridge_solution(gram, bundle.array("values", p, -1), constants.ridge)
         second = bundle.array("second", schema.width, schema.width)
         squares = bundle.array("gap squares", schema.slots)
+        counts = bundle.array("lengths", -1) if schema.length == "variable" else None
+        lengths = lengths_of(counts, 0.0, schema)
+        users, layout = Users(mass, lengths.in_use), schema.layout
+        slot, cells, slots = layout.value_slot, layout.cell_slot, np.arange(schema.slots)
+        cross = bundle.array("values", p, -1)
+        means = means_in_use(gram, cross, conditions, users, slot, constants.ridge)
+        covariance = residual_covariance(second, means, users, slot)
+        missing, gaps = (
+            shrunken_means(gram, bundle.array(name, p, -1), users, where, schema)
+            for name, where in (("masks", cells), ("gaps", slots))
+        )
         return Model(
             schema=schema,
             strata=synthesis_strata(mass, schema.protected_strata, 0.0),
+            lengths=lengths,
             values=ScorePath(
-                means=conditions @ beta,
-                spectrum=self.spectrum(residual_covariance(second, gram, beta), schema),
+                means=means,
+                spectrum=self.spectrum(covariance, schema),
                 levels=noise_levels(constants.steps, constants.eigen_cap),
                 scaling=Scaling(schema),
             ),
-            masks=conditioned_masks(gram, bundle.array("masks", p, -1), schema),
-            gaps=conditioned_gaps(gram, bundle.array("gaps", p, -1), squares, mass, schema),
+            masks=masks_from(missing, schema),
+            gaps=gaps_from(gaps, squares, users, schema),
             fingerprint=bundle.fingerprint,
         )
 

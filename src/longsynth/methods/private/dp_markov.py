@@ -1,7 +1,6 @@
 """dp-markov: private first-order transition tables over public bins, by event."""
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -33,8 +32,9 @@ class DPMarkov:
     summary: ClassVar[str] = "private transition tables between public bins, by event"
 
     def stages(self, schema: Schema) -> tuple[Stage, ...]:
-        """A patient fills one block a variable: first bins with 1, transitions with T - 1."""
-        blocks, widest = len(schema.variables), _widest(schema)
+        """A patient fills one block a variable: first bins with 1, transitions with T - 1. What is
+        static has a first bin only."""
+        blocks, moving, widest = len(schema.variables), len(_moving(schema)), _widest(schema)
         found = [
             lines.strata(schema),
             Statistic(
@@ -48,13 +48,14 @@ class DPMarkov:
                 STEPS,
                 "transitions between bins by variable and event",
                 "count",
-                blocks * 2 * widest**2,
-                blocks=blocks,
+                moving * 2 * widest**2,
+                blocks=moving,
                 grid=max(schema.slots - 1, 1),
             ),
             *unconditional.statistics(schema),
         ]
-        return (tuple((s, Fraction(SHARES[s.name], 100)) for s in found),)
+        share = lines.shares(SHARES, schema)
+        return (tuple((s, share[s.name]) for s in found),)
 
     def contributions(
         self, batch: Cohort, schema: Schema, stage: Stage, released: Mapping[str, Released]
@@ -80,15 +81,17 @@ class DPMarkov:
     def model(self, bundle: Bundle) -> Model:
         schema, scaling = bundle.schema, Scaling(bundle.schema)
         mass = population_masses(bundle.mean(STRATA))
-        bins, widest, shape = bins_of(schema), _widest(schema), (len(schema.variables), 2)
-        first = _numbers(bundle, FIRST).reshape(*shape, widest)
-        steps = _numbers(bundle, STEPS).reshape(*shape, widest, widest)
+        bins, widest, moving = bins_of(schema), _widest(schema), _moving(schema)
+        first = _numbers(bundle, FIRST).reshape(len(bins), 2, widest)
+        steps = np.zeros((len(bins), 2, widest, widest))  # of what is static, none
+        steps[moving] = _numbers(bundle, STEPS).reshape(len(moving), 2, widest, widest)
         noise = {n: bundle.released[n].entry for n in (FIRST, STEPS)}
         level = {n: e.sigma / e.statistic.lift for n, e in noise.items()}
-        masks, gaps = unconditional.parts(bundle, mass)
+        lengths, masks, gaps = unconditional.parts(bundle, mass)
         return Model(
             schema=schema,
             strata=synthesis_strata(mass, schema.protected_strata, 0.0),
+            lengths=lengths,
             values=Chains(
                 bins=bins,
                 start=[
@@ -118,6 +121,11 @@ def _widest(schema: Schema) -> int:
     return widest
 
 
+def _moving(schema: Schema) -> list[int]:
+    """The variables that can change from slot to slot."""
+    return [v for v, static in enumerate(schema.layout.static) if not static]
+
+
 def _numbers(bundle: Bundle, name: str) -> NDArray[np.float64]:
     found = bundle.released[name]
     return found.values / found.entry.statistic.lift
@@ -125,16 +133,16 @@ def _numbers(bundle: Bundle, name: str) -> NDArray[np.float64]:
 
 def _counted(batch: Cohort, schema: Schema, scaling: Scaling, event: Ints) -> tuple[Ints, Ints]:
     """First bins and transitions of each patient over observed slots, one block a variable."""
-    observed = encoding.seen(batch)
+    observed = encoding.seen(batch, schema)
     values = np.where(observed, batch.values, 0.0)
-    encoded = scaling.encode(values)
+    encoded = scaling.unit(values)
     n, widest = batch.patients, _widest(schema)
     first = np.zeros((n, len(schema.variables), 2, widest), np.int64)
     steps = np.zeros((n, len(schema.variables), 2, widest, widest), np.int64)
     for v, bins in enumerate(bins_of(schema)):
         place = bins.of(values[:, :, v], encoded[:, :, v])
         _follow(place, observed[:, :, v], event, first[:, v], steps[:, v])
-    return first.reshape(n, -1), steps.reshape(n, -1)
+    return first.reshape(n, -1), steps[:, _moving(schema)].reshape(n, -1)
 
 
 def _follow(

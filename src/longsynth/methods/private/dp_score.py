@@ -1,7 +1,6 @@
 """dp-score: a private diagonal Gaussian score model with masks and gaps that know no condition."""
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -12,8 +11,9 @@ from longsynth.conditions import condition_matrix
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines, unconditional
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, MASKS, STRATA, VALUES
-from longsynth.model.covariance import Spectrum
-from longsynth.model.mean import gram_of_strata, ridge_solution
+from longsynth.model.covariance import Spectrum, residual_variance
+from longsynth.model.lengths import Users
+from longsynth.model.mean import gram_of_strata, means_in_use
 from longsynth.model.model import Model
 from longsynth.model.score import ScorePath, noise_levels
 from longsynth.model.strata import population_masses, synthesis_strata
@@ -41,20 +41,22 @@ class DPScore:
             ),
             *unconditional.statistics(schema),
         ]
-        return (tuple((s, Fraction(SHARES[s.name], 100)) for s in found),)
+        share = lines.shares(SHARES, schema)
+        return (tuple((s, share[s.name]) for s in found),)
 
     def contributions(
         self, batch: Cohort, schema: Schema, stage: Stage, released: Mapping[str, Released]
     ) -> Mapping[str, Contribution]:
-        scaling, grid = Scaling(schema), lines.grid(schema)
+        grid = lines.grid(schema)
         cell = encoding.strata(batch, schema)
         squared = lines.value_radius_squared(schema)
-        z = encoding.values(batch, scaling, grid=grid, squared=squared)
+        z = encoding.values(batch, schema, grid=grid, squared=squared)
+        squares = np.where(encoding.columns_in_use(batch, schema), (z / grid) ** 2 - 0.5, 0.0)
         ones = np.ones((batch.patients, 1), np.int64)
         return {
             STRATA: Contribution(encoding.one_hot(cell, len(schema.strata))),
             VALUES: Contribution(z, condition_matrix(schema)[cell]),
-            SQUARES: Contribution(encoding.on_grid((z / grid) ** 2 - 0.5, grid), ones),
+            SQUARES: Contribution(encoding.on_grid(squares, grid), ones),
             **unconditional.rows(batch, schema),
         }
 
@@ -66,15 +68,16 @@ class DPScore:
         conditions, scaling = condition_matrix(schema), Scaling(schema)
         mass = population_masses(bundle.mean(STRATA))
         gram = gram_of_strata(mass, conditions)
-        beta = ridge_solution(gram, bundle.mean(VALUES), constants.ridge)
-        explained = np.einsum("pd,pq,qd->d", beta, gram, beta)
-        variance = 0.5 + bundle.mean(SQUARES)[0] - explained
-        masks, gaps = unconditional.parts(bundle, mass)
+        lengths, masks, gaps = unconditional.parts(bundle, mass)
+        users, slot = Users(mass, lengths.in_use), schema.layout.value_slot
+        means = means_in_use(gram, bundle.mean(VALUES), conditions, users, slot, constants.ridge)
+        variance = residual_variance(bundle.mean(SQUARES)[0], means, users, slot)
         return Model(
             schema=schema,
             strata=synthesis_strata(mass, schema.protected_strata, 0.0),
+            lengths=lengths,
             values=ScorePath(
-                means=conditions @ beta,
+                means=means,
                 spectrum=Spectrum(
                     np.clip(variance, constants.eigen_floor, constants.eigen_cap),
                     np.eye(schema.width),

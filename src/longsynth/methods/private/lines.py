@@ -1,16 +1,32 @@
 """Ledger lines that several private methods share, and what their noise means."""
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
 
+from longsynth import encoding
+from longsynth.bundle import Bundle
 from longsynth.conditions import condition_matrix, largest_norm_squared
+from longsynth.model.lengths import AllSlots, Lengths, length_edges, lengths_of
 from longsynth.privacy.ledger import Entry
 from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import Contribution
+from longsynth.records import Cohort
 from longsynth.scaling import Scaling
 from longsynth.schema import Schema
 
 STRATA, VALUES, MASKS, GAPS, GAP_SQUARES = "strata", "values", "masks", "gaps", "gap squares"
+LENGTHS = "lengths"
+LENGTHS_SHARE = Fraction(1, 20)  # a histogram is cheap to know well, and the rest waits on it
+
+
+def shares(percent: Mapping[str, int], schema: Schema) -> dict[str, Fraction]:
+    """Return shares of the budget out of 100; where lengths vary, all make room for them."""
+    found = {name: Fraction(part, 100) for name, part in percent.items()}
+    if schema.length == "full":
+        return found
+    return {n: f * (1 - LENGTHS_SHARE) for n, f in found.items()} | {LENGTHS: LENGTHS_SHARE}
 
 
 def grid(schema: Schema) -> int:
@@ -26,6 +42,31 @@ def value_radius_squared(schema: Schema) -> int:
 def strata(schema: Schema) -> Statistic:
     cells = len(schema.strata)
     return Statistic(STRATA, "patients by site, group and event", "count", right=cells)
+
+
+def lengths(schema: Schema) -> list[Statistic]:
+    """One cell a patient; no line where all slots are used."""
+    if schema.length == "full":
+        return []
+    cells = 2 * (len(length_edges(schema.slots)) - 1)
+    return [Statistic(LENGTHS, "patients by event and slots used", "count", right=cells)]
+
+
+def length_rows(batch: Cohort, schema: Schema) -> Contribution:
+    edges = length_edges(schema.slots)
+    place = np.searchsorted(edges, encoding.lengths(batch, schema), side="right") - 1
+    event = schema.strata[encoding.strata(batch, schema), 2]
+    bins = len(edges) - 1
+    return Contribution(encoding.one_hot(event * bins + place, 2 * bins))
+
+
+def lengths_in(bundle: Bundle) -> Lengths | AllSlots:
+    """Return the lengths that a bundle holds, with the noise it states."""
+    found = bundle.released.get(LENGTHS)
+    if found is None:
+        return lengths_of(None, 0.0, bundle.schema)
+    lift = found.entry.statistic.lift
+    return lengths_of(found.values / lift, found.entry.sigma / lift, bundle.schema)
 
 
 def by_condition(
@@ -58,8 +99,8 @@ def values(schema: Schema) -> Statistic:
 
 
 def masks(schema: Schema, *, conditioned: bool) -> Statistic:
-    """2U - 1 is ±1: every row has norm² T·V, and two integers make one unit of U."""
-    size = schema.width
+    """2U - 1 is ±1, or 0: a row's norm² is at most its cells. Two integers make one unit of U."""
+    size = schema.layout.cells
     if conditioned:
         return by_condition(MASKS, "missing, centred", size, size, 2, schema)
     return plain_sum(MASKS, "missing, centred", size, size, 2)
@@ -85,6 +126,8 @@ def blur(entry: Entry, schema: Schema, patients: int) -> str:
     match entry.statistic.name:
         case "strata":
             return f"±{sd:.1f} patients in each stratum"
+        case "lengths":
+            return f"±{sd:.1f} patients in each bin of lengths"
         case "values":
             return f"±{_percent(mean)} % of a half range in each mean{_example(schema, mean)}"
         case "masks":

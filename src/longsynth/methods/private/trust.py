@@ -14,10 +14,11 @@ from longsynth.bundle import Bundle
 from longsynth.conditions import condition_matrix, largest_norm_squared
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines
-from longsynth.methods.private.lines import GAP_SQUARES, GAPS, MASKS, STRATA, VALUES
-from longsynth.model.auxiliary import conditioned_gaps, conditioned_masks
+from longsynth.methods.private.lines import GAP_SQUARES, GAPS, LENGTHS, MASKS, STRATA, VALUES
+from longsynth.model.auxiliary import gaps_from, masks_from, shrunken_means
 from longsynth.model.covariance import block_band, clipped_spectrum, residual_covariance
-from longsynth.model.mean import gram_of_strata, positive_part, ridge_solution
+from longsynth.model.lengths import Users
+from longsynth.model.mean import gram_of_strata, means_in_use, positive_part
 from longsynth.model.model import Model
 from longsynth.model.score import ScorePath, noise_levels
 from longsynth.model.strata import population_masses, synthesis_strata
@@ -53,9 +54,9 @@ class Trust:
     summary: ClassVar[str] = "the paper's generator: conditional moments, analytic score path"
 
     def stages(self, schema: Schema) -> tuple[Stage, ...]:
-        """One pass: eq:moments, then the condition moments of masks and gaps."""
+        """One pass: eq:moments, lengths, then the condition moments of masks and gaps."""
         constants, conditions = schema.fixed, condition_matrix(schema)
-        share = {name: Fraction(percent, 100) for name, percent in SHARES.items()}
+        share = lines.shares(SHARES, schema)
         squared, grid = lines.value_radius_squared(schema), lines.grid(schema)
         found = [
             lines.strata(schema),
@@ -63,6 +64,7 @@ class Trust:
             Statistic(
                 SECOND, "encoded value × encoded value", "gram", schema.width, squared, grid=grid
             ),
+            *lines.lengths(schema),
             lines.masks(schema, conditioned=True),
             lines.gaps(schema, conditioned=True),
             lines.gap_squares(schema),
@@ -95,13 +97,13 @@ class Trust:
         self, batch: Cohort, schema: Schema, stage: Stage, released: Mapping[str, Released]
     ) -> Mapping[str, Contribution]:
         """alg:fit, lines 1 and 2: encode by public rules, clip each patient."""
-        scaling, grid = Scaling(schema), lines.grid(schema)
+        grid = lines.grid(schema)
         cell = encoding.strata(batch, schema)
         conditions = condition_matrix(schema)[cell]
         one_hot = encoding.one_hot(cell, len(schema.strata))
         squared = lines.value_radius_squared(schema)
-        z = encoding.values(batch, scaling, grid=grid, squared=squared)
-        gaps = encoding.log_gaps(batch, scaling)
+        z = encoding.values(batch, schema, grid=grid, squared=squared)
+        gaps, gap_squares = encoding.log_gaps(batch, schema)
         ones = np.ones((batch.patients, 1), np.int64)
         everything = {
             STRATA: Contribution(one_hot),
@@ -109,9 +111,10 @@ class Trust:
             VALUES: Contribution(z, conditions),
             SECOND: Contribution(z),
             JOINT: Contribution(z, one_hot),
-            MASKS: Contribution(encoding.missing(batch), conditions),
+            LENGTHS: lines.length_rows(batch, schema),
+            MASKS: Contribution(encoding.missing(batch, schema), conditions),
             GAPS: Contribution(encoding.on_grid(gaps, grid), conditions),
-            GAP_SQUARES: Contribution(encoding.on_grid(gaps**2 - 0.5, grid), ones),
+            GAP_SQUARES: Contribution(encoding.on_grid(gap_squares, grid), ones),
         }
         return {statistic.name: everything[statistic.name] for statistic, _ in stage}
 
@@ -131,29 +134,37 @@ class Trust:
         schema, constants = bundle.schema, bundle.schema.fixed
         conditions, scaling = condition_matrix(schema), Scaling(schema)
         moments = released_moments(bundle, conditions)
-        mass = population_masses(moments.histogram)
+        mass, lengths = population_masses(moments.histogram), lines.lengths_in(bundle)
+        users, layout = Users(mass, lengths.in_use), schema.layout
+        slot, cells, slots = layout.value_slot, layout.cell_slot, np.arange(schema.slots)
 
-        beta = ridge_solution(moments.gram, moments.cross, constants.ridge)  # eq:beta
-        raw = residual_covariance(moments.second, moments.gram, beta)  # eq:covraw
+        means = means_in_use(  # eq:beta
+            moments.gram, moments.cross, conditions, users, slot, constants.ridge
+        )
+        raw = residual_covariance(moments.second, means, users, slot)  # eq:covraw
         if constants.covariance == "diagonal":
             raw = np.diag(np.diag(raw))
-        banded = block_band(raw, len(schema.variables), constants.bandwidth)
+        banded = block_band(raw, slot, constants.bandwidth)
         spectrum = clipped_spectrum(
             banded, constants.eigen_floor, constants.eigen_cap
         )  # eq:banding
 
-        squares = 0.5 + bundle.mean(GAP_SQUARES)[0]
+        missing, gaps = (
+            shrunken_means(moments.gram, bundle.mean(name), users, where, schema)
+            for name, where in ((MASKS, cells), (GAPS, slots))
+        )
         return Model(
             schema=schema,
             strata=synthesis_strata(mass, schema.protected_strata, constants.event_floor),
+            lengths=lengths,
             values=ScorePath(
-                means=conditions @ beta,
+                means=means,
                 spectrum=spectrum,
                 levels=noise_levels(constants.steps, constants.eigen_cap),
                 scaling=scaling,
             ),
-            masks=conditioned_masks(moments.gram, bundle.mean(MASKS), schema),
-            gaps=conditioned_gaps(moments.gram, bundle.mean(GAPS), squares, mass, schema),
+            masks=masks_from(missing, schema),
+            gaps=gaps_from(gaps, bundle.mean(GAP_SQUARES)[0], users, schema),
             fingerprint=bundle.fingerprint,
         )
 

@@ -1,0 +1,66 @@
+"""longsynth schema: a first schema from column names, and a second look at a finished one."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, help="Write and check a schema, without looking at data.")
+
+
+@app.command()
+def new(
+    out: Annotated[Path, typer.Option("--out", help="A file that does not exist yet.")],
+    cohort: Annotated[
+        Path | None, typer.Option(help="A cohort folder; only its column names are read.")
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Or the names themselves: patient_id,time,hr,sbp,…")
+    ] = None,
+    name: Annotated[str, typer.Option(help="What the cohort is called.")] = "my cohort",
+) -> None:
+    """Write a commented starting schema from column names and a catalogue of public facts."""
+    from longsynth.catalogue.columns import Columns, read_columns
+    from longsynth.catalogue.starting import starting_schema
+    from longsynth.errors import Refused
+    from longsynth.folders import write_whole
+
+    if (cohort is None) == (columns is None):
+        raise Refused("give either --cohort FOLDER or --columns patient_id,time,hr,….")
+    if out.exists():
+        raise Refused(f"{out} exists already: choose another --out, or remove it first.")
+    if cohort is not None:
+        found = read_columns(cohort)
+    else:
+        names = tuple(c.strip() for c in (columns or "").split(",") if c.strip())
+        found = Columns(names, names)
+    text = starting_schema(name, found)
+    write_whole(out, text.encode())
+    typer.echo(
+        f"Wrote {out} from {len(found.observations)} and {len(found.patients)} column names; no "
+        f"row was read. Settle its {text.count('FILL IN') - 1} FILL IN and "
+        f"{text.count('CHECK') - 1} CHECK marks.\nNext: longsynth schema check {out}"
+    )
+
+
+@app.command()
+def check(
+    schema: Annotated[Path, typer.Argument(help="schema.yaml, or a folder with one.")],
+    cohort: Annotated[
+        Path | None, typer.Option(help="A cohort folder; only its column names are read.")
+    ] = None,
+) -> None:
+    """Say what looks odd: unknown columns, bounds against the catalogue. No value is read."""
+    from longsynth.catalogue.check import remarks
+    from longsynth.catalogue.columns import read_columns
+    from longsynth.schema_file import load_schema
+
+    found = load_schema(schema)
+    said = list(remarks(found, read_columns(cohort) if cohort else None))
+    for remark in said:
+        typer.echo(f"- {remark}")
+    variables = len(found.variables)
+    typer.echo(
+        f"The schema is valid: {variables} variables in {found.slots} slots. "
+        + (f"{len(said)} things to look at." if said else "Nothing looks odd.")
+    )

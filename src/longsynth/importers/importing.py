@@ -1,0 +1,64 @@
+"""An import from start to end: map, write, count. Slots are made later, by `fit`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from longsynth.folders import new_folder
+from longsynth.importers import output
+from longsynth.importers.events import prepare_events
+from longsynth.importers.mapping import Prepared, Step, moment, place_events, targets_of
+from longsynth.importers.meds import prepare_meds
+from longsynth.importers.omop import prepare_omop
+from longsynth.importers.stage import Stage, sealed
+from longsynth.schema_file import load_schema
+
+Format = Literal["events", "meds", "omop"]
+FORMATS: dict[Format, Callable[..., Prepared]] = {
+    "events": prepare_events,
+    "meds": prepare_meds,
+    "omop": prepare_omop,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The public facts of an import."""
+
+    patients: int
+    variables: int
+
+
+def import_cohort(
+    form: Format, source: str, schema: Path, out: Path, step: Step = lambda _: None
+) -> Imported:
+    """Write a cohort folder whole, or not at all. What is returned and told is public."""
+    named = load_schema(schema)
+    targets = targets_of(named)
+    problem = "the source cannot be read: is a file damaged, or the disk full?"
+    with new_folder(out) as scratch, Stage(len(named.variables)) as stage, sealed(problem):
+        prepared = FORMATS[form](source, named, targets, stage, step)
+        patients = output.count_patients(stage)
+        unit = "timestamp" if prepared.stamps else "hours"
+        time = moment("hours") if prepared.stamps else "hours"
+        begins, by_key = prepared.begins, prepared.by_key
+        if prepared.wide:
+            rows = output.wide_rows(targets, begins=begins, time=time)
+        else:
+            place_events(stage, targets, by_key, begins=begins)
+            rows = output.observations(targets, begins=begins, time=time)
+        step("writing patients")
+        people = scratch / "patients.parquet"
+        output.write_table(stage, output.patients(targets, by_key, begins=begins), people)
+        step("writing observations")
+        output.write_table(stage, rows, scratch / "observations.parquet")
+        step("counting")
+        counts: dict[str, Any] = {"patients": patients, **prepared.notes}
+        if prepared.wide:
+            counts |= output.row_counts(stage)
+        else:
+            counts |= output.event_counts(stage, targets, begins=begins)
+        counts["patients_without"] = output.unknown_labels(stage, people, targets)
+        output.write_rest(scratch, output.written_schema(named, unit), counts)
+    return Imported(patients, len(named.variables))

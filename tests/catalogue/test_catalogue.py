@@ -1,0 +1,118 @@
+"""The catalogue is sound, a first schema comes from names alone, and a check never quotes data."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from longsynth.catalogue.catalogue import catalogue, known
+from longsynth.catalogue.check import remarks
+from longsynth.catalogue.columns import Columns, read_columns
+from longsynth.catalogue.starting import starting_schema
+from longsynth.cli import app
+from longsynth.errors import CohortError
+from longsynth.schema import Schema
+from longsynth.schema_file import parse_text
+
+SENTINEL = 77.31337
+
+
+def cohort(folder: Path, kind: str = "parquet") -> Path:
+    folder.mkdir()
+    tables = {
+        "observations": {"patient_id": [1], "time": [0.5], "HR": [SENTINEL], "humour": [3]},
+        "patients": {"patient_id": [1], "group": [0], "outcome": [1], "age": [SENTINEL]},
+    }
+    for name, columns in tables.items():
+        if kind == "parquet":
+            pq.write_table(pa.table(columns), folder / f"{name}.parquet")
+        else:
+            rows = [",".join(columns), ",".join(str(c[0]) for c in columns.values())]
+            (folder / f"{name}.csv").write_text("\n".join(rows) + "\n")
+    return folder
+
+
+def test_every_entry_is_a_variable_with_bounds_and_their_source() -> None:
+    entries = catalogue()
+    assert len(entries) >= 60
+    assert len({e.variable.name for e in entries}) == len(entries)
+    for entry in entries:
+        v = entry.variable
+        assert v.kind in ("binary", "nominal") or v.bounds_from
+        assert v.kind != "continuous" or (v.centre is not None and v.scale is not None)
+    codes = [e.loinc for e in entries if e.loinc] + [e.omop for e in entries if e.omop]
+    assert len(set(codes)) == len(codes) > 80
+
+
+@pytest.mark.parametrize("column", ["HR", "Heart Rate", "heart_rate", "hr"])
+def test_a_column_is_known_by_any_of_its_names(column: str) -> None:
+    found = known(column)
+    assert found is not None
+    assert found.variable.name == "heart_rate"
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_first_schema_reads_names_and_no_row(tmp_path: Path, kind: str) -> None:
+    folder = cohort(tmp_path / "cohort", kind)
+    text = starting_schema("mine", read_columns(folder))
+    schema = parse_text(text, "schema.yaml")
+    assert [v.name for v in schema.variables] == ["heart_rate", "age"]
+    assert [v.static for v in schema.variables] == [False, True]
+    assert (schema.event.column, schema.patient.column) == ("outcome", "patient_id")
+    assert "humour is not in the catalogue" in text
+    assert str(SENTINEL) not in text
+
+
+def test_two_columns_of_one_meaning_keep_two_names() -> None:
+    names = ("patient_id", "time", "SysABP", "NISysABP", "weight")
+    schema = parse_text(starting_schema("mine", Columns(names, ("patient_id",))), "schema.yaml")
+    assert [v.name for v in schema.variables] == ["systolic_bp", "nisysabp", "body_weight"]
+    assert [v.column for v in schema.variables] == ["SysABP", "NISysABP", "weight"]
+
+
+def test_a_table_without_a_header_is_not_quoted(tmp_path: Path) -> None:
+    folder = cohort(tmp_path / "cohort", "csv")
+    (folder / "observations.csv").write_text(f"17,0.5,{SENTINEL},3\n18,0.5,80,2\n")
+    with pytest.raises(CohortError, match="header") as caught:
+        read_columns(folder)
+    assert str(SENTINEL) not in str(caught.value)
+
+
+def schema(**variable: object) -> Schema:
+    facts = {"name": "creatinine", "unit": "mg/dL", "kind": "continuous", "bounds": [0.1, 40]}
+    facts |= {"bounds_from": "a laboratory", "transform": "log"} | variable
+    return Schema.model_validate(
+        {"longsynth": 1, "name": "x", "slots": 3, "max_gap": 9, "variables": [facts]}
+    )
+
+
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        ({"bounds": [0.7, 1.0]}, "cut into the usual"),
+        ({"bounds": [0.1, 4000]}, "another unit?"),
+        ({"bounds": [50, 90]}, "miss the usual"),
+        ({"unit": "umol/L"}, "not compared"),
+        ({"transform": "none"}, "log scale"),
+        ({"kind": "ordinal", "bounds": [1, 3], "transform": "none"}, "usually continuous"),
+        ({"name": "humour", "transform": "none"}, "not in the catalogue"),
+    ],
+)
+def test_what_looks_odd_is_said(variable: dict[str, object], said: str) -> None:
+    assert any(said in remark for remark in remarks(schema(**variable)))
+
+
+def test_what_is_usual_raises_no_remark() -> None:
+    assert list(remarks(schema())) == []
+
+
+def test_the_commands_name_columns_and_no_value(tmp_path: Path) -> None:
+    folder, out = cohort(tmp_path / "cohort"), tmp_path / "schema.yaml"
+    made = CliRunner().invoke(app, ["schema", "new", "--cohort", str(folder), "--out", str(out)])
+    assert made.exit_code == 0, made.output
+    said = CliRunner().invoke(app, ["schema", "check", str(out), "--cohort", str(folder)])
+    assert said.exit_code == 0, said.output
+    assert "'humour' are not used" in said.output
+    assert str(SENTINEL) not in made.output + said.output + out.read_text()

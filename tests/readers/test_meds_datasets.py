@@ -1,0 +1,139 @@
+"""MEDS 0.4: codes, shards, subjects, and the real validator's opinion of the test data."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from meds import DataSchema
+
+from longsynth.errors import SchemaError
+from readers.small_sources import (
+    MEDS_ROWS,
+    MEDS_TYPES,
+    PEOPLE,
+    ROWS,
+    SCHEMA,
+    imported,
+    meds,
+    rows_of,
+    write,
+)
+
+HOUR = timedelta(hours=1)
+
+
+def with_variable(**source: Any) -> dict[str, Any]:
+    return SCHEMA | {"variables": [dict(SCHEMA["variables"][0], source=source)], "slot_rule": {}}
+
+
+def test_the_dataset_of_these_tests_is_valid_meds(tmp_path: Path) -> None:
+    folder = meds(tmp_path / "meds")
+    for shard in (folder / "data").rglob("*.parquet"):
+        DataSchema.validate(pq.read_table(shard))
+
+
+def test_the_order_of_events_and_shards_does_not_matter(tmp_path: Path) -> None:
+    one = imported("meds", meds(tmp_path / "one"), tmp_path)
+    turned = meds(tmp_path / "other", MEDS_ROWS[::-1])
+    (turned / "data/train/0.parquet").rename(turned / "data/z.parquet")
+    other = imported("meds", turned, tmp_path)
+    for table in ("observations", "patients"):
+        assert rows_of(one, table) == rows_of(other, table)
+
+
+def test_every_subject_of_the_list_is_a_patient_and_nobody_else(tmp_path: Path) -> None:
+    folder = meds(tmp_path / "meds")
+    ids = pa.table({"subject_id": [7, 2]})
+    write(folder / "metadata/subject_splits.parquet", ids)
+    read = imported("meds", folder, tmp_path)
+    assert rows_of(read, "patients") == [PEOPLE[1], (7, None, "alive", None, None)]
+    assert {row[0] for row in rows_of(read)} == {2}
+
+
+def test_without_a_list_whoever_has_an_event_is_a_patient(tmp_path: Path) -> None:
+    folder = meds(tmp_path / "meds")
+    (folder / "metadata/subject_splits.parquet").unlink()
+    assert rows_of(imported("meds", folder, tmp_path), "patients") == PEOPLE
+
+
+def test_without_a_start_the_first_event_after_birth_opens_the_record(tmp_path: Path) -> None:
+    schema = SCHEMA | {"source": {}}
+    rows = rows_of(imported("meds", meds(tmp_path / "meds"), tmp_path, schema))
+    assert [row[:3] for row in rows if row[2]] == [
+        (1, 0.0, 70.0),
+        (1, 2.0, 80.0),
+        (1, 42.0, 60.0),
+        (2, 0.0, 90.0),
+        (3, 0.0, 88.0),
+    ]
+
+
+def test_times_are_exact_at_the_edges_of_a_record(tmp_path: Path) -> None:
+    """Whatever minute of whatever century a record begins in: 41 hours are 41 hours."""
+    rows: list[Any] = []
+    for i in range(300):
+        start = datetime(2100, 1, 1) + i * timedelta(days=77, minutes=7)
+        rows += [(i, start, "ADMIT//ward A", None), (i, start + 41 * HOUR, "DISCHARGE", None)]
+        rows += [(i, start + 41 * HOUR, "HR", 80.0), (i, start + 48 * HOUR, "MEDS_DEATH", None)]
+    folder = meds(tmp_path / "meds", rows)
+    (folder / "metadata/subject_splits.parquet").unlink()
+    read = imported("meds", folder, tmp_path)
+    assert [row[1] for row in rows_of(read)] == [41.0] * 300
+    assert {row[2] for row in rows_of(read, "patients")} == {"dead"}
+
+
+def test_a_pattern_must_match_the_whole_code(tmp_path: Path) -> None:
+    extra = [*MEDS_ROWS, (2, MEDS_ROWS[14][1], "HRV", 5.0)]
+    for source in ({"codes": ["HR"]}, {"pattern": "HR"}, {"pattern": "H[RX]"}):
+        folder = imported(
+            "meds", meds(tmp_path / str(source), extra), tmp_path, with_variable(**source)
+        )
+        assert [r[2] for r in rows_of(folder)] == [80.0, 90.0]
+
+
+def test_a_unit_may_stand_in_a_column_of_its_own(tmp_path: Path) -> None:
+    rows = [(*row, "F" if row[2] == "HR" else None) for row in MEDS_ROWS]
+    folder = meds(tmp_path / "meds", rows, {"unit": pa.string()})
+    schema = with_variable(codes=["HR"], units={"F": 2})
+    schema |= {"source": SCHEMA["source"] | {"unit": "unit"}}
+    assert [r[2] for r in rows_of(imported("meds", folder, tmp_path, schema))] == [160.0, 180.0]
+
+
+def test_text_values_are_levels(tmp_path: Path) -> None:
+    rows = [(*row, "tube" if row[2] == "HR" else None) for row in MEDS_ROWS]
+    folder = meds(tmp_path / "meds", rows, {"text_value": pa.large_string()})
+    oxygen = dict(SCHEMA["variables"][2], source={"codes": ["HR"]})
+    schema = SCHEMA | {"variables": [oxygen], "slot_rule": {}}
+    assert {r[2] for r in rows_of(imported("meds", folder, tmp_path, schema))} == {"tube"}
+
+
+def test_the_list_of_codes_is_not_needed(tmp_path: Path) -> None:
+    folder = meds(tmp_path / "meds")
+    (folder / "metadata/codes.parquet").unlink()
+    assert rows_of(imported("meds", folder, tmp_path)) == ROWS
+
+
+def test_a_code_that_the_dataset_does_not_declare_is_refused(tmp_path: Path) -> None:
+    for source in ({"codes": ["PULSE"]}, {"pattern": "PULSE.*"}):
+        with pytest.raises(SchemaError, match=r"^variables.pulse: .*none of its codes"):
+            imported("meds", meds(tmp_path / str(source)), tmp_path, with_variable(**source))
+
+
+def test_a_variable_without_codes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match=r"^variables.pulse: say which codes"):
+        imported("meds", meds(tmp_path / "meds"), tmp_path, with_variable(concepts=[3]))
+
+
+def test_units_of_exact_codes_cannot_be_converted(tmp_path: Path) -> None:
+    schema = with_variable(codes=["HR"], units={"bpm": 1})
+    with pytest.raises(SchemaError, match=r"^variables.pulse: its units cannot be converted"):
+        imported("meds", meds(tmp_path / "meds"), tmp_path, schema)
+
+
+def test_a_shard_of_no_rows_is_read(tmp_path: Path) -> None:
+    folder = meds(tmp_path / "meds")
+    write(folder / "data/empty.parquet", pa.schema(MEDS_TYPES.items()).empty_table())
+    assert rows_of(imported("meds", folder, tmp_path)) == ROWS
