@@ -35,6 +35,12 @@ class Accountings(StrEnum):
     gaussian = "gaussian"
 
 
+class Forms(StrEnum):
+    cohort = "cohort"
+    events = "events"
+    meds = "meds"
+
+
 EPSILON = typer.Option(help="ε: how much one patient can matter; smaller is safer.")
 DELTA = typer.Option(help="δ: chance of failure, at most 1/(10·patients).")
 Epsilon = Annotated[float, EPSILON]
@@ -182,6 +188,10 @@ def sample(
     where: Annotated[
         list[str] | None, typer.Option(help="Draw only from a level of the schema, e.g. event=1.")
     ] = None,
+    form: Annotated[
+        Forms,
+        typer.Option("--format", help="cohort: wide rows; events: long rows; meds: MEDS 0.4."),
+    ] = Forms.cohort,
 ) -> None:
     """Draw synthetic patients from a release. Needs no data and costs no privacy."""
     from longsynth.folders import new_folder
@@ -194,7 +204,8 @@ def sample(
     raw = holds_disclosed(release)
     bundle = read_disclosed(release) if raw else load_release(release)
     model = model_of(bundle)
-    recipe = Recipe(bundle.fingerprint, patients, seed, _conditions(where or []), not raw)
+    chosen = _conditions(where or [])
+    recipe = Recipe(bundle.fingerprint, patients, seed, chosen, not raw, form.value)
     with new_folder(out) as scratch, progress_bar() as progress:
         write_synthetic(scratch, model, recipe, counted_by(progress, "sample", patients))
         if raw:
@@ -202,9 +213,10 @@ def sample(
     if raw:
         typer.echo(f"Wrote {patients:,} NOT PRIVATE records to {out}: they must not leave.")
         return
+    weight = "Column 'weight' of patients.parquet" if form != Forms.meds else "SAMPLING_WEIGHT"
     typer.echo(
-        f"Wrote {patients:,} synthetic patients to {out}. Column 'weight' of patients.parquet says "
-        f"how much each counts{' among those asked for' if where else ''}.\n"
+        f"Wrote {patients:,} synthetic patients to {out}. {weight} says how much each "
+        f"counts{' among those asked for' if where else ''}.\n"
         f"Next: longsynth verify {release} {out}"
     )
 

@@ -22,7 +22,7 @@ LETTERS = 200  # of one problem that are told
 Place = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
 _MISREAD = {  # what YAML makes of a bare word or number, and where that surprises
-    "bool": ("a truth value", ""),
+    "bool": ("a truth value", r"^(?!true$|false$)"),  # yes, no, on, off
     "timestamp": ("a date", ""),
     "int": ("another number", r"[_:]|^[-+]?0[0-9xb]"),  # 1_000, 12:30, 010, 0x10
     "float": ("another number", "[_:]"),

@@ -1,4 +1,4 @@
-"""A synthetic cohort folder and its recipe: enough to draw the same patients again."""
+"""A folder of synthetic patients and its recipe: enough to draw the same patients again."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -7,15 +7,14 @@ from pathlib import Path
 
 from longsynth.errors import ReleaseError
 from longsynth.govern.release import read_json
-from longsynth.io.writer import write_cohort
+from longsynth.io.formats import FORMATS, files_of
 from longsynth.model.model import Model
-from longsynth.sample import sample_chunks
+from longsynth.sample import CHUNK, sample_chunks
 from longsynth.synthetic import Synthetic
 from longsynth.version import surroundings
 
 RECIPE = "synthetic.json"
-FILES = ("observations.parquet", "patients.parquet", "schema.yaml", RECIPE)
-_TYPES = [str, int, int, dict, bool, dict]  # of the recipe's fields, as JSON has them
+_TYPES = [str, int, int, dict, bool, str, dict]  # of the recipe's fields, as JSON has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,13 @@ class Recipe:
     seed: int
     where: dict[str, str] = field(default_factory=dict)
     private: bool = True
+    form: str = "cohort"  # how they are written
     surroundings: dict[str, str] = field(default_factory=surroundings)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Every file of the folder; the first has one row a patient."""
+        return (*files_of(self.form, -(-self.patients // CHUNK)), RECIPE)
 
 
 def write_synthetic(
@@ -36,12 +41,12 @@ def write_synthetic(
 ) -> None:
     """Draw and write chunk by chunk: memory does not grow with the number of patients."""
     chunks = sample_chunks(model, recipe.patients, seed=recipe.seed, where=recipe.where)
-    write_cohort(folder, model.schema, watch(chunks))
+    FORMATS[recipe.form](folder, model.schema, watch(chunks))
     (folder / RECIPE).write_bytes(recipe_json(recipe))
 
 
 def recipe_json(recipe: Recipe) -> bytes:
-    content = {"format": 1, "synthetic": True, **asdict(recipe)}
+    content = {"format": 2, "synthetic": True, **asdict(recipe)}
     return (json.dumps(content, indent=2) + "\n").encode()
 
 
@@ -57,6 +62,8 @@ def read_recipe(folder: Path) -> Recipe:
         for text in (*mapping, *mapping.values())
     ):
         raise ReleaseError(f"{folder / RECIPE} is not the JSON that longsynth writes.")
+    if recipe.form not in FORMATS:
+        raise ReleaseError(f"{folder / RECIPE} names a form that this longsynth does not write.")
     if not 1 <= recipe.patients <= 10**9:
         raise ReleaseError(f"{folder / RECIPE} names a number of patients that nobody draws.")
     return recipe

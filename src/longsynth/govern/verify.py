@@ -20,7 +20,7 @@ from longsynth.govern.ledger_file import promised
 from longsynth.govern.release import ALLOWED, read_file, read_release, regular_size, release_files
 from longsynth.govern.signature import SIGNATURE, check_signature, is_signed, read_signature
 from longsynth.govern.synthetic_folder import (
-    FILES,
+    RECIPE,
     Recipe,
     read_recipe,
     recipe_json,
@@ -99,7 +99,11 @@ def _findings(
 
 def _only(folder: Path, needed: tuple[str, ...], *optional: str) -> Finding:
     try:
-        present = {p.name for p in folder.iterdir()}
+        present = {
+            str(p.relative_to(folder))
+            for p in folder.rglob("*")
+            if p.is_symlink() or not p.is_dir()
+        }
     except OSError as error:
         raise ReleaseError(f"{folder} cannot be read: {error.strerror}.") from None
     strange, lacking = sorted(present - {*needed, *optional}), sorted(set(needed) - present)
@@ -143,17 +147,18 @@ def _account(bundle: Bundle, *, unchanged: bool) -> Iterator[Finding]:
 
 
 def _synthetic(bundle: Bundle, folder: Path) -> Iterator[Finding]:
-    yield _only(folder, FILES)
-    sizes = {name: regular_size(folder / name) for name in FILES if (folder / name).exists()}
     recipe = read_recipe(folder)
+    yield _only(folder, recipe.files)
+    sizes = {n: regular_size(folder / n) for n in recipe.files if (folder / n).exists()}
     if not recipe.private:
         yield Finding(False, f"{folder} says of itself that it is NOT PRIVATE.")
         return
     if recipe.fingerprint != bundle.fingerprint:
         yield Finding(False, f"{folder} was NOT drawn from this release.")
         return
-    found = pq.read_metadata(folder / "patients.parquet").num_rows
-    if found != recipe.patients or sizes["patients.parquet"] < found:  # a byte each, at the least
+    people = recipe.files[0]
+    found = pq.read_metadata(folder / people).num_rows
+    if found != recipe.patients or (recipe.form != "meds" and sizes[people] < found):  # a byte each
         yield Finding(False, f"{folder} does NOT hold the patients that its recipe names.")
         return
     with tempfile.TemporaryDirectory(prefix="longsynth-") as scratch:
@@ -162,7 +167,7 @@ def _synthetic(bundle: Bundle, folder: Path) -> Iterator[Finding]:
 
 
 def _compared(schema: Schema, folder: Path, again: Path, recipe: Recipe) -> Finding:
-    if all((folder / name).read_bytes() == (again / name).read_bytes() for name in FILES):
+    if all((folder / name).read_bytes() == (again / name).read_bytes() for name in recipe.files):
         return Finding(
             True, f"{folder} was drawn again from seed {recipe.seed}: bit for bit the same."
         )
@@ -170,6 +175,12 @@ def _compared(schema: Schema, folder: Path, again: Path, recipe: Recipe) -> Find
     moved = [key for key in here if here[key] != recipe.surroundings.get(key)]
     if not moved:
         return Finding(False, f"{folder} DIFFERS from what seed {recipe.seed} gives here.")
+    if recipe.form != "cohort":
+        return Finding(
+            False,
+            f"{folder} was written under another {', '.join(moved)}, where rounding may differ: "
+            "only the form 'cohort' can be compared then.",
+        )
     close = _close(schema, folder, again, recipe)
     return Finding(
         close,
@@ -185,7 +196,7 @@ def _compared(schema: Schema, folder: Path, again: Path, recipe: Recipe) -> Find
 def _close(schema: Schema, folder: Path, again: Path, recipe: Recipe) -> bool:
     """Equal but for rounding: the same patients, rows and missing cells, nearly the same values."""
     same_text = (folder / "schema.yaml").read_bytes() == (again / "schema.yaml").read_bytes()
-    if not same_text or (folder / FILES[-1]).read_bytes() != recipe_json(recipe):
+    if not same_text or (folder / RECIPE).read_bytes() != recipe_json(recipe):
         return False
     ranges = {v.name: v.bounds[1] - v.bounds[0] for v in schema.variables}
     ranges |= {"time": schema.max_gap, "weight": 1.0}

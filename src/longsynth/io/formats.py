@@ -1,4 +1,4 @@
-"""FORMATS: how synthetic patients can be written, by name."""
+"""FORMATS: how synthetic patients can be written, by name, and which files that makes."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -13,3 +13,14 @@ FORMATS: dict[str, Callable[[Path, Schema, Iterable[Trajectories]], None]] = {
     "events": write_events,
     "meds": write_meds,
 }
+_TABLES = {
+    "cohort": ("patients.parquet", "observations.parquet"),
+    "events": ("patients.parquet", "events.parquet"),
+    "meds": ("metadata/subject_splits.parquet", "metadata/codes.parquet", "metadata/dataset.json"),
+}
+
+
+def files_of(form: str, shards: int) -> tuple[str, ...]:
+    """Return the files that a format writes; the first has one row a patient."""
+    data = tuple(f"data/{shard}.parquet" for shard in range(shards if form == "meds" else 0))
+    return (*_TABLES[form], *data, "schema.yaml")
