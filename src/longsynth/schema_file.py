@@ -87,8 +87,9 @@ def parse_text(text: str, where: str) -> Schema:
             _problem(e, lines) for e in details if (e["type"], e["loc"] in inner) != _EMPTIED
         )
         told = [f"{where}, line {n}: {p}" for n, p in problems[:SAID]]
-        more = len(problems) - len(told)
-        raise SchemaError("\n".join(told + [f"and {more:,} more." for _ in [0] if more])) from None
+        if len(problems) > SAID:
+            told.append(f"and {len(problems) - SAID:,} more.")
+        raise SchemaError("\n".join(told)) from None
 
 
 def dump(schema: Schema) -> str:
