@@ -40,7 +40,7 @@ def measured(setting: Setting, trials: int, opendp_trials: int, jobs: int) -> di
     spent = {"wall": time.perf_counter() - start, "cpu": _cpu() - before}
     seconds = {name: round(value, 1) for name, value in spent.items()}
     print(f"{setting}: {seconds}, {'holds' if report.holds else report.failures}", flush=True)
-    return {"setting": setting._asdict(), "seconds": seconds, "report": _rounded(report.as_json())}
+    return {"setting": setting._asdict(), "report": _rounded(report.as_json())}
 
 
 def _cpu() -> float:

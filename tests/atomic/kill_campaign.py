@@ -152,7 +152,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--study-kills", type=int, default=12)
-    parser.add_argument("--patients", type=int, default=20_000)
+    parser.add_argument("--patients", type=int, default=4_000)
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     rng = np.random.default_rng(chosen.seed)
@@ -162,6 +162,8 @@ def main() -> None:
         names = list(campaign.seconds)
         for turn in range(chosen.kills):
             campaign.kill(names[turn % len(names)], SIGNALS[turn // len(names) % len(SIGNALS)])
+            if turn % 20 == 19:
+                print(f"{turn + 1} kills, {len(campaign.wrong)} wrong", flush=True)  # noqa: T201
         for what, count in sorted(campaign.counts.items()):
             print(f"{count:5} {what}")  # noqa: T201
         print(f"{campaign.slowest:.1f} s from a signal to the end, at most")  # noqa: T201

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -73,7 +74,14 @@ def start(*arguments: object, script: Path | None = None, **more: object) -> sub
         text=True,
         env=environment(**more),
         start_new_session=True,
+        preexec_fn=_hearing,
     )
+
+
+def _hearing() -> None:
+    """Even where these tests run under nohup, which has SIGHUP ignored."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def run(*arguments: object, script: Path | None = None, **more: object) -> str:

@@ -1,7 +1,6 @@
 """Readers that fail on purpose, to see that the fuzzer notices each way of failing."""
 
 import ctypes
-import signal
 import tempfile
 import time
 from pathlib import Path
@@ -45,8 +44,12 @@ def _hangs(folder: Path, rng: Generator) -> list[str]:
     return []
 
 
+def _works_for_ever(folder: Path, rng: Generator) -> list[str]:
+    while True:
+        pass
+
+
 def _hangs_in_a_library(folder: Path, rng: Generator) -> list[str]:
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     ctypes.CDLL(None).pause()
     return []
 
@@ -61,6 +64,10 @@ def _leaves(folder: Path, rng: Generator) -> list[str]:
     return []
 
 
+def _cannot_be_made(folder: Path, rng: Generator) -> None:
+    raise ValueError("the fuzzer itself is wrong")
+
+
 EXPECTED = {  # reader to what the fuzzer must call it
     _accepts: "accepted",
     _refuses: "refused",
@@ -68,8 +75,12 @@ EXPECTED = {  # reader to what the fuzzer must call it
     _moves: "traceback",
     _quotes: "sentinel",
     _hangs: "hang",
+    _works_for_ever: "hang",
     _hangs_in_a_library: "hang",
     _crashes: "crash",
     _leaves: "left behind",
 }
-KINDS = tuple(Kind(read.__name__.strip("_"), 1, _nothing, read) for read in EXPECTED)
+KINDS = (
+    *(Kind(read.__name__.strip("_"), 1, _nothing, read) for read in EXPECTED),
+    Kind("not made", 1, _cannot_be_made, _accepts),
+)

@@ -7,12 +7,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import yaml
 from numpy.random import Generator
 
 from fuzz.mutation import mutated, one_of
 from fuzz.trees import altered, json_text
-from fuzz.yaml_inputs import schema_bytes
+from fuzz.yaml_inputs import schema_bytes, yaml_bytes
 
 CONTENT = ("STATEMENT.md", "ledger.json", "schema.yaml", "statistics.json")
 
@@ -47,8 +46,7 @@ def damage(folder: Path, name: str, rng: Generator) -> None:
     elif path.suffix == ".json" and rng.random() < 0.8:
         path.write_bytes(json_text(_parsed(path, rng), rng))
     elif path.suffix == ".yaml" and rng.random() < 0.6:
-        tree = altered(yaml.safe_load(path.read_bytes()), rng)
-        path.write_text(yaml.safe_dump(tree, allow_unicode=True), "utf-8", "surrogatepass")
+        path.write_bytes(yaml_bytes(path.read_text("utf-8", "replace"), rng))
     elif path.suffix == ".yaml" and rng.random() < 0.4:
         path.write_bytes(schema_bytes(rng))
     else:

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-GOOD, BAD = ("accepted", "refused"), ("traceback", "sentinel", "hang", "crash", "left behind")
-LIMIT = 20.0  # seconds for one input
+GOOD = ("accepted", "refused")
+BAD = ("traceback", "sentinel", "hang", "crash", "left behind", "not made")
+LIMIT = 60.0  # seconds for one input, a quarter of them at work
 MEMORY = 6 << 30  # bytes of address space for one process
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 Report = dict[str, Any]
@@ -64,7 +65,7 @@ def _one_process(kinds: str, seed: int, numbers: range, limit: float) -> Iterato
     if under_way is None:
         raise RuntimeError(f"a worker could not start: {said}")
     number, kind = under_way
-    what = "hang" if process.returncode == -signal.SIGALRM else "crash"
+    what = "hang" if -process.returncode in (signal.SIGALRM, signal.SIGPROF) else "crash"
     yield {"number": number, "kind": kind, "what": what, "seconds": limit, "detail": said}
 
 

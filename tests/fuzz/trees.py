@@ -82,10 +82,10 @@ def _altered(tree: Any, rng: Generator) -> Any:
         return [tree]
     if action < 0.25:
         return {_word(rng): tree}
-    if action < 0.35 and isinstance(tree, int | float) and not isinstance(tree, bool):
+    if action < 0.35 and isinstance(tree, int | float) and -1e300 < tree < 1e300:
         return tree * one_of(rng, (-1, 0, 2, 10, 0.1, 1e6)) + one_of(rng, (-1, 0, 1, 0.5))
     if action < 0.4:
-        return str(tree)
+        return repr(tree)[:1000] if not isinstance(tree, int) else "7"
     return deepcopy(one_of(rng, ODD))
 
 

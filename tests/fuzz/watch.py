@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from fuzz.targets import Kind
+from fuzz.kind import Kind
 from leaks.capture import everything_said, private_tmp
 from leaks.sentinels import NEEDLES, SHORT, error_texts, found_in
 from longsynth.errors import Refused
 
 GOOD = ("accepted", "refused")
-BAD = ("traceback", "sentinel", "hang", "crash", "left behind")
+BAD = ("traceback", "sentinel", "hang", "crash", "left behind", "not made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,13 @@ class Outcome:
 def try_input(kind: Kind, seed: int, number: int, folder: Path) -> Outcome:
     """Make one input in a new folder, read it, and remove it."""
     folder.mkdir()
-    kind.make(folder, np.random.default_rng([seed, number]))
+    try:
+        kind.make(folder, np.random.default_rng([seed, number]))
+    except Exception as error:  # noqa: BLE001  the fuzzer's own fault, and counted as one
+        shutil.rmtree(folder)
+        return Outcome(
+            number, kind.name, "not made", 0.0, "".join(traceback.format_exception(error))
+        )
     scratch = folder.parent / "scratch"
     scratch.mkdir(exist_ok=True)
     started = time.perf_counter()

@@ -110,16 +110,24 @@ def yaml_bytes(text: str, rng: Generator) -> bytes:
     """Return a document like this one that is wrong somewhere, or everywhere."""
     action = rng.random()
     if action < 0.4:
-        return _written(altered(yaml.safe_load(text), rng), rng)
+        return _written(altered(_parsed(text), rng), rng)
     if action < 0.6:
         return _with_line(text, rng).encode("utf-8", "surrogatepass")
     if action < 0.9:
-        return mutated(text.encode(), rng)
+        return mutated(text.encode("utf-8", "replace"), rng)
     if action < 0.96:
-        return _bomb(text, rng).encode()
+        return _bomb(text, rng).encode("utf-8", "replace")
     return text.encode(
         one_of(rng, ("utf-16", "utf-32", "utf-8-sig", "latin-1", "cp500")), "replace"
     )
+
+
+def _parsed(text: str) -> Any:
+    """The document, or the schema if this one is damaged already."""
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, LookupError, RecursionError):
+        return FULL
 
 
 def _written(tree: Any, rng: Generator) -> bytes:
@@ -131,7 +139,7 @@ def _written(tree: Any, rng: Generator) -> bytes:
 
 
 def _with_line(text: str, rng: Generator) -> str:
-    lines = text.splitlines()
+    lines = text.splitlines() or [""]
     for _ in range(int(rng.integers(1, 3))):
         at, new = int(rng.integers(len(lines))), one_of(rng, LINES)
         indent = " " * int(one_of(rng, (0, 0, 2, 4)))

@@ -24,24 +24,42 @@ def everything_said() -> Iterator[io.StringIO]:
     level = root.level
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kept = [os.dup(1), os.dup(2)]
     with tempfile.TemporaryFile() as printed:
-        os.dup2(printed.fileno(), 1)
-        os.dup2(printed.fileno(), 2)
         try:
-            yield said
+            with (
+                _redirected(1, printed.fileno()),
+                _redirected(2, printed.fileno()),
+                _stream("stdout", 1),
+                _stream("stderr", 2),
+            ):
+                yield said
         finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            for number, copy in zip((1, 2), kept, strict=True):
-                os.dup2(copy, number)
-                os.close(copy)
             root.removeHandler(handler)
             root.setLevel(level)
             printed.seek(0)
             said.write(printed.read().decode("utf-8", "replace"))
+
+
+@contextmanager
+def _redirected(number: int, target: int) -> Iterator[None]:
+    kept = os.dup(number)
+    os.dup2(target, number)
+    try:
+        yield
+    finally:
+        os.dup2(kept, number)
+        os.close(kept)
+
+
+@contextmanager
+def _stream(name: str, number: int) -> Iterator[None]:
+    """Let Python print to the descriptor: under pytest its streams go elsewhere."""
+    getattr(sys, name).flush()
+    with (
+        os.fdopen(os.dup(number), "w", encoding="utf-8", buffering=1) as stream,
+        mock.patch.object(sys, name, stream),
+    ):
+        yield
 
 
 @contextmanager

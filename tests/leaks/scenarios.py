@@ -61,7 +61,10 @@ def steps(cohort: Path, work: Path) -> list[Step]:
         Step("sign", (run / "release", "--key", key, "--by", "A. Signer")),
         Step("verify", (run / "release", drawn, "--key", f"{key}.pub")),
         Step("verify", (raw / "internal",), 1),
-        Step("audit", (*real, "--synthetic", drawn, "--out", work / "audit")),
+        Step(
+            "audit",
+            (*real, "--synthetic", drawn, "--canary", run / "release", "--out", work / "audit"),
+        ),
     ]
 
 

@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import typer
+from rich.table import Table
 
 from leaks.capture import everything_said, private_tmp, removed_folders
 from leaks.planted import COHORTS
@@ -30,6 +32,7 @@ from leaks.sentinels import (
     found_in_error,
     found_under,
 )
+from longsynth.report.terminal import stdout
 
 X, ID = VALID[0], f"{MARK}-03"
 FORMS = {
@@ -120,6 +123,8 @@ def _by_a_child() -> None:
 
 WAYS: dict[str, Callable[[], object]] = {
     "standard output": lambda: sys.stdout.write(ID),
+    "an echo": lambda: typer.echo(ID),
+    "a table": lambda: stdout().print(Table(ID)),
     "standard error": lambda: sys.stderr.write(ID),
     "a library's write": lambda: os.write(2, ID.encode()),
     "a child's print": _by_a_child,
@@ -128,10 +133,8 @@ WAYS: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_whatever_way_it_is_said_it_is_heard(
-    way: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with capfd.disabled(), everything_said() as said:
+def test_whatever_way_it_is_said_it_is_heard(way: str) -> None:
+    with everything_said() as said:
         WAYS[way]()
     assert found_in(said.getvalue())
 

@@ -19,7 +19,7 @@ from support import small_schema
 
 def quick(plan: Plan, **wanted: Any) -> GameReport:
     """Few trials: exact sums, redrawn noise and measured spreads find most of what is wrong."""
-    few: dict[str, Any] = {"trials": 60, "opendp_trials": 12, "tries": 0, "numbers": 30_000_000}
+    few: dict[str, Any] = {"trials": 40, "opendp_trials": 10, "tries": 0, "numbers": 30_000_000}
     return play(plan, **few | {"seed": 3} | wanted)
 
 
@@ -40,8 +40,8 @@ class TwoStages:
         if not released:
             cell = encoding.strata(batch, schema)
             return {"strata": Contribution(encoding.one_hot(cell, len(schema.strata)))}
-        noised = released["strata"].values
-        sign = np.where(np.resize(noised, schema.width) % 2 == 0, 1.0, -1.0)  # any function of it
+        counts = released["strata"].values // released["strata"].entry.statistic.lift
+        sign = np.where(np.resize(counts, schema.width) % 2 == 0, 1.0, -1.0)  # any function of it
         scaling, q = encoding.Scaling(schema), lines.grid(schema)
         z = encoding.encoded_values(batch, scaling) * sign * q
         ones = np.ones((batch.patients, 1), np.int64)

@@ -173,9 +173,8 @@ def show_game(console: "Console", report: "GameReport", played: str) -> None:
     from longsynth.redteam import page
 
     def show(heading: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-        table = Table(
-            title=heading, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1)
-        )
+        table = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD)
+        table.show_edge, table.padding = False, (0, 0, 0, 1)
         for place, name in enumerate(header):
             table.add_column(name, justify="right" if place else "left", no_wrap=True)
         for row in rows:

@@ -42,7 +42,6 @@ SETTINGS = (
 class Game(NamedTuple):
     setting: Setting
     report: GameReport
-    seconds: dict[str, float]
 
     @property
     def rows(self) -> list[Row]:
@@ -128,8 +127,7 @@ also each line in the real fits."""
 def game_page(results: dict[str, Any]) -> str:
     """Return the page in Markdown from what `benchmarks/game.py` stored."""
     games = [
-        Game(Setting(**game["setting"]), read_report(game["report"]), game["seconds"])
-        for game in results["games"]
+        Game(Setting(**game["setting"]), read_report(game["report"])) for game in results["games"]
     ]
     parts = [INTRODUCTION, "## What was reached", _summary(games), *NOTES]
     for game in games:
@@ -142,8 +140,7 @@ def _summary(games: Sequence[Game]) -> str:
     shown = (
         f"Schema of the simulated cohort, {first.setting.patients} patients, "
         f"δ = {first.setting.delta:g}; trials a side: {_fits(first.report, 'fast'):,} real fits "
-        f"with fast noise and {_fits(first.report, 'OpenDP'):,} with OpenDP's. "
-        f"CPU is in seconds; two cores halve it."
+        f"with fast noise and {_fits(first.report, 'OpenDP'):,} with OpenDP's."
     )
     header = (
         "claim",
@@ -153,7 +150,6 @@ def _summary(games: Sequence[Game]) -> str:
         "whole bundle: μ̂/μ",
         "whole bundle: ε at least",
         "any row: most of its ε shown",
-        "CPU",
     )
     return f"{shown}\n\n{markdown_table(header, map(_summary_cells, games))}"
 
@@ -170,7 +166,6 @@ def _summary_cells(game: Game) -> tuple[str, ...]:
         f"{whole.mu / whole.mu_claimed:.3f}",
         f"{whole.epsilon_gaussian:.3g} of {whole.epsilon_claimed:g}",
         f"{100 * shown:.0f} %",
-        f"{game.seconds['cpu']:.0f}",
     )
 
 

@@ -57,13 +57,14 @@ def main_rows(report: GameReport) -> Iterator[Row]:
 
 def cells(row: Row) -> tuple[str, ...]:
     """The cells of a row, as everybody prints them."""
+    digits = 4 if row.mu_claimed < 0.1 else 3
     return (
         row.line,
         f"{100 * row.attained:.1f} %",
         f"{row.trials:,}",
         f"{_short(row.noise)} {'draws' if row.played == 'noise redrawn' else 'fits'}",
-        f"{row.mu_claimed:.3f}",
-        f"{row.mu:.3f} ± {row.mu_error:.3f}",
+        f"{row.mu_claimed:.{digits}f}",
+        f"{row.mu:.{digits}f} ± {row.mu_error:.{digits}f}",
         f"{row.epsilon_claimed:.3g}",
         f"{row.epsilon_gaussian:.3g}",
         f"{row.epsilon_counted:.3g}",

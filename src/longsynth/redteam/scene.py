@@ -16,7 +16,7 @@ from longsynth.records import Cohort
 
 
 class PassedNoNoise(Exception):
-    """Some line was released without the noise source ever being asked."""
+    """Some numbers were released without the noise source ever being asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,12 @@ def given_by(
     """
     source = Replayed(outputs)
     bundle = fit(cohort, plan, noise=source)
-    if len(source.given) != len(bundle.released):
+    released = [len(line.values) for line in bundle.released.values()]
+    if [len(given.sums) for given in source.given] != released:
+        asked = sum(len(given.sums) for given in source.given)
         raise PassedNoNoise(
-            f"{len(bundle.released)} lines were released, and the noise source was asked "
-            f"{len(source.given)} times: some numbers left without noise"
+            f"{sum(released):,} numbers were released on {len(released)} lines, and the noise "
+            f"source was asked for {asked:,} in {len(source.given)} calls: some left without noise"
         )
     return tuple(source.given)
 

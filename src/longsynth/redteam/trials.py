@@ -24,7 +24,7 @@ BLOCK = 400_000  # numbers drawn at a time, so that they stay in the cache
 
 @dataclass(frozen=True, slots=True)
 class RatioTest:
-    """The likelihood-ratio test of one line, for normal noise of the claimed σ, two known sums."""
+    """The likelihood-ratio test of one line: two known sums, normal noise of the claimed σ."""
 
     weights: Floats  # (sums - sums')/σ², a number each
     half: float  # |sums - sums'|²/2σ²

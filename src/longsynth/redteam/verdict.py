@@ -14,7 +14,7 @@ from longsynth.redteam.spread import Spread
 FALSE_ALARM = 1e-4  # chance that a whole table fails though every claim is true
 TIGHT = 0.95  # of μ, reached by a pair: then μ̂ must show it
 LEAST = 0.9  # of μ, on a tight pair
-FAR = 4.75  # standard errors: with two dozen rows, chance explains it in a quarter of those
+FAR = 4.75  # standard errors below what a tight pair reaches: not by chance, in any of the rows
 
 
 def exact_findings(plan: Plan, worst: Worst) -> Iterator[str]:
