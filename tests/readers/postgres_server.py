@@ -23,7 +23,8 @@ def binaries() -> Path | None:
 @contextmanager
 def running(bin_folder: Path) -> Iterator[str]:
     """Yield the address of an empty database; the server stops afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="longsynth-pg-"))
+    # Not below a test's own folder: a socket's path must be short, and open to another user.
+    folder = Path(tempfile.mkdtemp(prefix="longsynth-pg-", dir="/tmp"))
     user = _ordinary_user(folder)
     server: subprocess.Popen[bytes] | None = None
     try:

@@ -1,5 +1,6 @@
 """Tidy tables: long events and wide rows, as Parquet and as CSV."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,8 @@ WIDE = """pid,taken,pulse,temperature,mode
 1,120,,,
 2,30,,,mask
 9,0,77,,
+1,soon,80,,
+1,,80,,
 """
 
 
@@ -98,6 +101,9 @@ def test_wide_rows_are_kept_row_for_row(tmp_path: Path) -> None:
         ("2", 0.5, None, None, "mask"),
     ]
     assert read_cohort(folder)[1].length.tolist() == [2, 2, 0]
+    counts = json.loads((folder / "internal/import.json").read_text())
+    assert (counts["rows"], counts["rows_without_usable_time"]) == (7, 2)
+    assert counts["rows_of_unknown_patients"] == 1
 
 
 SCHEMA_WIDE = SCHEMA | {
@@ -164,7 +170,8 @@ def test_labels_and_static_values_may_come_from_events(tmp_path: Path) -> None:
         },
         "variables": [*SCHEMA["variables"], once],
     }
-    more = "1,0,Gender,1.0,\n2,,Gender,0,\n1,60,Height,180,cm\n1,5,Height,170,cm\n1,60,mode,tube,\n"
+    more = "1,0,Gender,1.0,\n2,,Gender,0,\n3,soon,Gender,1,\n1,60,Height,180,cm\n"
+    more += "1,5,Height,170,cm\n1,60,mode,tube,\n"
     folder = imported("events", tables(tmp_path / "in", events=EVENTS + more), tmp_path, schema)
     assert rows_of(folder, "patients") == [
         ("1", "1", "no", 170.0),

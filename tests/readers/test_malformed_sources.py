@@ -266,6 +266,13 @@ def test_a_label_in_a_table_that_has_none_is_refused(run: Run, tmp_path: Path) -
     assert "site: a column is one of person, visit_occurrence, care_site" in message
 
 
+def test_without_ibis_the_extra_to_install_is_named(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ibis", None)
+    assert "longsynth[omop]" in refusal(run, tmp_path, "omop", omop(tmp_path / "omop"))
+
+
 def test_an_existing_folder_is_never_touched(run: Run, tmp_path: Path) -> None:
     (tmp_path / "out" / "cohort").mkdir(parents=True)
     code, _, err = run("meds", meds(tmp_path / "meds"))

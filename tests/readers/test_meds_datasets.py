@@ -10,6 +10,7 @@ import pytest
 from meds import DataSchema
 
 from longsynth.errors import SchemaError
+from longsynth.io.tables import read_cohort
 from readers.small_sources import (
     MEDS_ROWS,
     MEDS_TYPES,
@@ -72,17 +73,41 @@ def test_without_a_start_the_first_event_after_birth_opens_the_record(tmp_path: 
 
 
 def test_times_are_exact_at_the_edges_of_a_record(tmp_path: Path) -> None:
-    """Whatever minute of whatever century a record begins in: 41 hours are 41 hours."""
+    """Whatever minute of whatever century a record begins in: 40.2 hours are 40.2 hours."""
     rows: list[Any] = []
     for i in range(300):
         start = datetime(2100, 1, 1) + i * timedelta(days=77, minutes=7)
-        rows += [(i, start, "ADMIT//ward A", None), (i, start + 41 * HOUR, "DISCHARGE", None)]
-        rows += [(i, start + 41 * HOUR, "HR", 80.0), (i, start + 48 * HOUR, "MEDS_DEATH", None)]
+        rows += [(i, start, "ADMIT//ward A", None), (i, start + 40.2 * HOUR, "DISCHARGE", None)]
+        rows += [(i, start + 40.2 * HOUR, "HR", 80.0), (i, start + 50.2 * HOUR, "MEDS_DEATH", None)]
     folder = meds(tmp_path / "meds", rows)
     (folder / "metadata/subject_splits.parquet").unlink()
-    read = imported("meds", folder, tmp_path)
-    assert [row[1] for row in rows_of(read)] == [41.0] * 300
+    event = {"levels": ["alive", "dead"], "source": {"fact": "death", "within": 50.2}}
+    read = imported("meds", folder, tmp_path, SCHEMA | {"event": event})
+    assert [row[1] for row in rows_of(read)] == [40.2] * 300
     assert {row[2] for row in rows_of(read, "patients")} == {"dead"}
+
+
+def test_what_occurs_before_the_start_does_not_count(tmp_path: Path) -> None:
+    source = {"codes": ["HR"], "fact": "occurs", "within": 0.5}
+    schema = SCHEMA | {"event": {"levels": ["no", "yes"], "source": source}}
+    read = imported("meds", meds(tmp_path / "meds"), tmp_path, schema)
+    assert [row[2] for row in rows_of(read, "patients")] == ["no", "yes", "no"]
+
+
+@pytest.mark.parametrize("fact", ["occurs", "death"])
+def test_a_binary_static_variable_may_be_a_fact(tmp_path: Path, fact: str) -> None:
+    source = {"fact": fact, "codes": ["MEDS_DEATH"]}
+    died = {"name": "died", "kind": "binary", "static": True, "source": source}
+    schema = SCHEMA | {"variables": [*SCHEMA["variables"], died]}
+    folder = imported("meds", meds(tmp_path / "meds"), tmp_path, schema)
+    assert [row[5] for row in rows_of(folder, "patients")] == ["1", "0", "0"]
+    assert read_cohort(folder)[1].values[:, 0, 4].tolist() == [1.0, 0.0, 0.0]
+
+
+def test_an_end_before_the_start_closes_nothing(tmp_path: Path) -> None:
+    early = (1, MEDS_ROWS[3][1] - 30 * HOUR, "DISCHARGE", None)  # type: ignore[operator]
+    folder = meds(tmp_path / "meds", [*MEDS_ROWS, early])
+    assert rows_of(imported("meds", folder, tmp_path)) == ROWS
 
 
 def test_a_pattern_must_match_the_whole_code(tmp_path: Path) -> None:

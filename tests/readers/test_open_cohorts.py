@@ -70,6 +70,15 @@ def test_there_are_as_many_patients_as_rows_in_the_patient_table(imports: Path, 
         assert sum(batch.patients for batch in source.batches()) == rows
 
 
+@pytest.mark.parametrize("name", sorted(p.stem for p in SCHEMAS.glob("*.yaml")))
+def test_every_example_schema_imports_its_cohort(tmp_path: Path, name: str) -> None:
+    form: Format = (
+        "meds" if name.endswith("meds") else "omop" if name.endswith("omop") else "events"
+    )
+    found = import_cohort(form, str(COHORTS / name), SCHEMAS / f"{name}.yaml", tmp_path / "out")
+    assert ask(f"SELECT count(*) FROM '{COHORTS / name / PATIENTS[name]}'") == [(found.patients,)]
+
+
 @pytest.mark.parametrize(("name", "column"), [("pbc", "bili"), ("physionet2012", "HR")])
 def test_wide_tables_keep_every_row_and_value(imports: Path, name: str, column: str) -> None:
     scale = 24 if name == "pbc" else 1

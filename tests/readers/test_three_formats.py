@@ -11,6 +11,7 @@ from readers.small_sources import (
     PEOPLE,
     ROWS,
     SCHEMA,
+    hashed,
     imported,
     meds,
     omop,
@@ -48,8 +49,11 @@ def test_dates_stored_as_text_are_read(tmp_path: Path) -> None:
                 text = [None if v is None else str(v) for v in table.column(i).to_pylist()]
                 table = table.set_column(i, field.name, pa.array(text, pa.string()))
         tables[name] = table
+    nobody_knows = {"person_id": [hashed(2)], "death_date": ["soon"], "death_datetime": [""]}
+    tables["death"] = pa.concat_tables([tables["death"], pa.table(nobody_knows)])
     folder = imported("omop", omop(tmp_path / "omop", tables), tmp_path)
     assert renumbered(rows_of(folder)) == ROWS
+    assert renumbered(rows_of(folder, "patients")) == PEOPLE
 
 
 def test_the_folder_is_one_that_fit_reads(tmp_path: Path) -> None:
@@ -71,6 +75,7 @@ def test_what_could_not_be_mapped_is_counted_inside(tmp_path: Path) -> None:
     folder = imported("meds", meds(tmp_path / "meds"), tmp_path)
     counts = json.loads((folder / "internal/import.json").read_text())
     assert counts["events"] == 21
+    assert counts["events_without_usable_time"] == 3
     assert counts["patients_without_a_start"] == 1
     assert counts["by_name"]["pulse"] == {
         "events": 6,

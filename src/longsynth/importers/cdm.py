@@ -18,6 +18,13 @@ TAKES: dict[Role, tuple[Kind, ...]] = {
     "stamp": ("date", "timestamp", "zoned", "text", "null"),
     "text": ("integer", "float", "decimal", "text", "boolean", "null"),
 }
+IBIS: dict[Role, str] = {  # the types in which Ibis knows them
+    "id": "int64",
+    "whole": "int64",
+    "number": "string",
+    "stamp": "timestamp",
+    "text": "string",
+}
 STRICT: dict[Role, tuple[Kind, ...]] = TAKES | {  # where a cast of one cell could end a query
     "whole": ("integer",),
     "stamp": ("date", "timestamp", "zoned"),

@@ -6,7 +6,7 @@ from typing import Self
 import pyarrow as pa
 
 from longsynth.errors import CohortError
-from longsynth.importers.cdm import TAKES, Kind, Kinds, Role, Tables, check_types, missing
+from longsynth.importers.cdm import IBIS, TAKES, Kind, Kinds, Role, Tables, check_types, missing
 from longsynth.importers.mapping import Step, moment
 from longsynth.importers.stage import Stage, sealed
 from longsynth.io.plain import is_text
@@ -34,7 +34,7 @@ class Files:
 
     def types(self, table: str) -> dict[str, str]:
         """The Ibis types of the views."""
-        return {c.name: TYPES[c.role] for c in self._tables[table] if c.name in self.kinds[table]}
+        return {c.name: IBIS[c.role] for c in self._tables[table] if c.name in self.kinds[table]}
 
     def _define(self) -> None:
         for name, columns in self._tables.items():
@@ -95,13 +95,6 @@ class Files:
             self.kinds[name] = {c.name: own[c.name] for c in columns if c.name in own}
 
 
-TYPES: dict[Role, str] = {
-    "id": "int64",
-    "whole": "int64",
-    "number": "string",
-    "stamp": "timestamp",
-    "text": "string",
-}
 SQL = {pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.string(): "VARCHAR"}
 
 

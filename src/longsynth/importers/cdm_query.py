@@ -10,25 +10,18 @@ from typing import Any
 import ibis
 import ibis.expr.types as ir
 
-from longsynth.importers.cdm import EVENTS, Column, EventColumns, by_event
+from longsynth.importers.cdm import EVENTS, IBIS, Column, EventColumns, by_event
 from longsynth.importers.mapping import Key, Target
 from longsynth.schema import Schema
 
 FIRST, LAST = "0001-01-02 00:00:00", "9999-12-30 00:00:00"  # beyond lie infinity and no calendar
 DAY = 86_399  # seconds from midnight to the last second of a day
-TYPES = {
-    "id": "int64",
-    "whole": "int64",
-    "number": "string",
-    "stamp": "timestamp",
-    "text": "string",
-}
 
 
 def table(name: str, columns: Sequence[Column], types: dict[str, str]) -> ir.Table:
     """An unbound table with every column of the model; one that is not there is null."""
     there = ibis.table({c.name: types[c.name] for c in columns if c.name in types}, name=name)
-    lacking = {c.name: ibis.null(TYPES[c.role]) for c in columns if c.name not in types}
+    lacking = {c.name: ibis.null(IBIS[c.role]) for c in columns if c.name not in types}
     return there.mutate(**lacking) if lacking else there
 
 

@@ -8,6 +8,7 @@ from longsynth.importers.mapping import (
     Prepared,
     Step,
     Target,
+    check_units,
     keys_of,
     level,
     register_keys,
@@ -62,7 +63,7 @@ def prepare_events(
         values = ", ".join(f"{_converted(t)} AS w{t.number}" for t in over_time)
         stage.run(f"""
             CREATE VIEW wide AS SELECT {key} AS id, {at} AS clock, {values} FROM {rows.scan}""")
-        return Prepared(lambda _: False, bool(start), stamps, wide="wide", notes=notes)
+        return Prepared(lambda _: False, bool(start), stamps, wide=True, notes=notes)
     unit = f"CAST({quoted(names.unit)} AS VARCHAR)" if names.unit else "NULL::VARCHAR"
     value = quoted(names.value)
     stage.run(f"""
@@ -84,12 +85,9 @@ def _check(target: Target, *, long: bool, stamps: bool, unit: str) -> None:
         raise target.refused("'fact: occurs' needs codes or a pattern, and a table of events")
     if source.within is not None and stamps:
         raise target.refused("'within' needs a start: add source: {start: {column: …}}")
-    if long and source.units and not unit and "unit" not in source.groups():
-        raise target.refused(
-            "its units cannot be converted, as nothing says which unit an event has; name the "
-            "column with source: {unit: …}, or a group (?P<unit>…) in its pattern"
-        )
-    if not long and len(source.units) > 1:
+    if long:
+        check_units(target, unit)
+    elif len(source.units) > 1:
         raise target.refused("its units cannot be converted: a column of a wide table has one unit")
 
 

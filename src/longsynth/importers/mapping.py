@@ -60,7 +60,7 @@ class Prepared:
     by_key: Finds  # which targets come from events
     begins: bool = True  # times count from each patient's start
     stamps: bool = False  # times stay time stamps, as the source has no start
-    wide: str = ""  # SQL of the rows over time, where there are no events
+    wide: bool = False  # the table `wide` stands in for `events`
     notes: dict[str, int] = field(default_factory=dict)  # raw facts
 
 
@@ -79,8 +79,8 @@ def targets_of(schema: Schema) -> tuple[Target, ...]:
 def _target(number: int, name: str, place: str, found: Variable | Labels) -> Target:
     once = isinstance(found, Labels) or found.static
     levels = found.levels
-    if isinstance(found, Variable) and found.kind == "binary" and found.static and levels is None:
-        levels = ("0", "1") if found.source and found.source.fact == "occurs" else None
+    if levels is None and found.source and found.source.fact in ("death", "occurs"):
+        levels = ("0", "1") if isinstance(found, Variable) and found.kind == "binary" else None
     return Target(number, name, place, found.source, levels, once, found.column or name)
 
 
@@ -95,6 +95,15 @@ def _check(target: Target) -> None:
     unknown = [level for level in source.values.values() if level not in (target.levels or ())]
     if unknown:
         raise target.refused(f"values leads to {unknown[0]!r}, which is none of its levels")
+
+
+def check_units(target: Target, unit: str) -> None:
+    """Units can only be converted where a column or a part of the code names them."""
+    if target.codes.units and not unit and "unit" not in target.codes.groups():
+        raise target.refused(
+            "its units cannot be converted, as nothing says which unit an event has; put a group "
+            "(?P<unit>…) into its pattern, or name a column with source: {unit: …}"
+        )
 
 
 def matches(code: str, wanted: Codes) -> tuple[str | None, str | None] | None:
@@ -193,10 +202,8 @@ def age(start: str, year: str, month: str, day: str) -> str:
 def moment(hours: str) -> str:
     """SQL for a time stamp of hours since 1970; NULL beyond the years 1 to 9999.
 
-    The input is guarded, not the result, as DuckDB may compute a branch that it then discards. And
-    NaN by a function of its own: the bounds that a Parquet file states leave NaN out, so that
-    DuckDB takes a comparison for always true.
+    NaN passes the comparison where a file states its bounds, as these leave NaN out and DuckDB
+    then takes it for always true; so the cast must take it too.
     """
-    sane = f"isfinite({hours}) AND {hours} BETWEEN -17259888 AND 70389527"
-    ticks = f"TRY_CAST(round((CASE WHEN {sane} THEN {hours} END) * 3.6e6) AS BIGINT)"
-    return f"make_timestamp({ticks} * 1000)"
+    sane = f"CASE WHEN {hours} BETWEEN -17259888 AND 70389527 THEN {hours} END"
+    return f"make_timestamp(TRY_CAST(round(({sane}) * 3.6e6) AS BIGINT) * 1000)"

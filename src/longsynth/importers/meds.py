@@ -11,6 +11,7 @@ from longsynth.importers.mapping import (
     Step,
     Target,
     age,
+    check_units,
     keys_of,
     matches,
     moment,
@@ -63,18 +64,13 @@ def by_key(target: Target) -> bool:
 
 
 def _check(target: Target, unit: str) -> None:
-    source = target.codes
     if not by_key(target):
         return
-    if not source.named:
+    if not target.codes.named:
         raise target.refused(
             "say which codes it comes from, with source: {codes: […]} or source: {pattern: …}"
         )
-    if source.units and not unit and "unit" not in source.groups():
-        raise target.refused(
-            "its units cannot be converted, as nothing says which unit an event has; put a group "
-            "(?P<unit>…) into its pattern, or name a column with source: {unit: …}"
-        )
+    check_units(target, unit)
 
 
 def _check_vocabulary(folder: Path, targets: Sequence[Target], stage: Stage) -> None:

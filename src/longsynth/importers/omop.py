@@ -63,13 +63,13 @@ def _opened(
 ) -> "AbstractContextManager[Files | Postgres]":
     try:
         import ibis  # noqa: F401
-    except ImportError:
-        raise Refused("importing OMOP needs Ibis: pip install 'longsynth[omop]'.") from None
-    if not source.startswith(SCHEMES):
-        return Files(Path(source), tables, stage, step)
-    from longsynth.importers.cdm_postgres import Postgres
 
-    return Postgres(source, tables, step)
+        from longsynth.importers.cdm_postgres import Postgres
+    except ImportError:
+        raise Refused("OMOP needs Ibis and psycopg: pip install 'longsynth[omop]'.") from None
+    if source.startswith(SCHEMES):
+        return Postgres(source, tables, step)
+    return Files(Path(source), tables, stage, step)
 
 
 def _copied(

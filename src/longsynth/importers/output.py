@@ -14,6 +14,7 @@ from longsynth.schema_file import dump
 from longsynth.sources import Dataset
 
 FORMAT = "(FORMAT parquet, ROW_GROUP_SIZE 65536)"
+WITHOUT_TIME = "count(*) FILTER (NOT coalesce(isfinite(clock), false))"
 UNITS_SHOWN = 20  # of each variable, in the internal counts
 NOTICE = """# Not for release
 
@@ -70,7 +71,7 @@ def wide_rows(targets: Sequence[Target], *, begins: bool, time: str) -> str:
 
 
 def row_counts(stage: Stage) -> dict[str, Any]:
-    rows, unread = stage.row("SELECT count(*), count(*) FILTER (NOT isfinite(clock)) FROM wide")
+    rows, unread = stage.row(f"SELECT count(*), {WITHOUT_TIME} FROM wide")
     unknown = stage.row("SELECT count(*) FROM wide ANTI JOIN people USING (id)")
     return {
         "rows": rows,
@@ -162,7 +163,7 @@ def write_rest(folder: Path, schema: Schema, counts: dict[str, Any]) -> None:
 
 def event_counts(stage: Stage, targets: Sequence[Target], *, begins: bool) -> dict[str, Any]:
     """What became of every event. Raw facts: never for a terminal."""
-    rows, timeless = stage.row("SELECT count(*), count(*) FILTER (clock IS NULL) FROM events")
+    rows, timeless = stage.row(f"SELECT count(*), {WITHOUT_TIME} FROM events")
     unknown = stage.row("SELECT count(*) FROM events ANTI JOIN people USING (id)")
     started = stage.row("SELECT count(*) FROM people WHERE start IS NULL")
     found = stage.connection.execute(f"""
@@ -180,7 +181,7 @@ def event_counts(stage: Stage, targets: Sequence[Target], *, begins: bool) -> di
     named = {t.number: t.name for t in targets}
     return {
         "events": rows,
-        "events_without_time": timeless,
+        "events_without_usable_time": timeless,
         "events_of_unknown_patients": unknown[0],
         "patients_without_a_start": started[0],
         "by_name": {
