@@ -42,6 +42,9 @@ def steps(cohort: Path, work: Path) -> list[Step]:
     return [
         Step("check", (cohort,)),
         Step("check", (cohort, "--json")),
+        Step("schema new", ("--cohort", cohort, "--out", work / "new.yaml")),
+        Step("schema check", (schema, "--cohort", cohort)),
+        Step("import", ("events", cohort, "--schema", schema, "--out", work / "taken")),
         Step("plan", (schema, "--patients", 40, *PROMISE)),
         Step("governance new", ("--schema", schema, "--out", form)),
         Step("governance check", (form, "--schema", schema), 2),  # not filled in yet

@@ -37,7 +37,11 @@ def import_cohort(
     named = load_schema(schema)
     targets = targets_of(named)
     problem = "the source cannot be read: is a file damaged, or the disk full?"
-    with new_folder(out) as scratch, Stage(len(named.variables)) as stage, sealed(problem):
+    with (
+        new_folder(out, owner_only=True) as scratch,
+        Stage(len(named.variables)) as stage,
+        sealed(problem),
+    ):
         prepared = FORMATS[form](source, named, targets, stage, step)
         patients = output.count_patients(stage)
         unit = "timestamp" if prepared.stamps else "hours"
