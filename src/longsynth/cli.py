@@ -206,7 +206,7 @@ def sample(
     model = model_of(bundle)
     chosen = _conditions(where or [])
     recipe = Recipe(bundle.fingerprint, patients, seed, chosen, not raw, form.value)
-    with new_folder(out) as scratch, progress_bar() as progress:
+    with new_folder(out, owner_only=raw) as scratch, progress_bar() as progress:
         write_synthetic(scratch, model, recipe, counted_by(progress, "sample", patients))
         if raw:
             (scratch / "NOT_FOR_RELEASE.md").write_text(MARK, encoding="utf-8")

@@ -14,6 +14,8 @@ import pytest
 
 from longsynth.errors import CohortError, Refused, SchemaError
 from longsynth.io.tables import ROWS, CohortFolder, read_cohort
+from longsynth.io.writer import write_cohort
+from longsynth.simulate import simulate, simulated_schema
 
 Read = Callable[..., list[Any]]
 Write = Callable[..., Path]
@@ -738,3 +740,12 @@ def test_a_cohort_without_rows_has_nothing_to_repair_but_that(folder: Write) -> 
         found = source.repairs()
     assert (found["rows"], found["patients_without_rows"]) == (0, 2)
     assert found["times_past_the_last_slot"] == 0
+
+
+def test_duckdb_shows_no_progress_of_its_own(tmp_path: Path) -> None:
+    """In a notebook or under `python -c` it would, on standard output, and move by private rows."""
+    schema = simulated_schema()
+    write_cohort(tmp_path, schema, [simulate(5, seed=1)])
+    with CohortFolder(tmp_path) as source:
+        found = source._connection.execute("SELECT current_setting('enable_progress_bar')")
+        assert found.fetchall() == [(False,)]

@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from longsynth.errors import CohortError
-from longsynth.io.lines import csv_to_parquet
+from longsynth.io.lines import csv_header, csv_to_parquet
 from longsynth.io.plain import column_types, copy_plain, is_number
 from longsynth.io.sql import literal, no_glob
 
@@ -92,9 +92,11 @@ class Stage:
         """Copy a CSV file as text; the id stands first in each line."""
         copy = self.new_file()
         with sealed(f"{label} cannot be read: is it a file that you may open?"):
-            uneven = csv_to_parquet(path, copy, patient)
+            header = csv_header(path, patient)
+        require(label, header, needed)
+        with sealed(f"{label} cannot be read: is it a file that you may open?"):
+            uneven = csv_to_parquet(path, copy, list(dict.fromkeys(needed)))
             found = dict(column_types(copy))
-        require(label, list(found), needed)
         return Table(scan([copy]), found, uneven)
 
 

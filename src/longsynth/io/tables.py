@@ -244,6 +244,7 @@ def _connect(scratch: str, memory: int) -> duckdb.DuckDBPyConnection:
             "temp_directory": scratch,
         },
     )
+    connection.execute("SET enable_progress_bar = false")  # it would move by private rows
     connection.execute("SET GLOBAL TimeZone = 'UTC'")  # of stamps without a zone, on any machine
     return connection
 
