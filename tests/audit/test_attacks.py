@@ -121,7 +121,7 @@ def test_without_levels_only_the_event_is_guessed() -> None:
     train = series([1, 2], [8, 9], [1, 1.5], [8, 8], event=[0, 1, 0, 1])
     found = by_metric(attribute_scores(plain_schema(), train, train, train))
     assert found["attribute_accuracy"].value == found["attribute_accuracy_event"].value == 1
-    assert "no ordinal or binary" in found["attribute_accuracy"].note
+    assert "no variable with levels" in found["attribute_accuracy"].note
 
 
 def test_nearest_finds_copies_at_distance_zero_and_agrees_with_all_pairs() -> None:

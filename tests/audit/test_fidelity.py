@@ -51,6 +51,7 @@ def test_only_what_cannot_be_defined_is_nan() -> None:
         "transition_error",
         "prevalence_error_group1",
         "missingness_event_error",
+        "visit_count_error_event1",
     }
 
 

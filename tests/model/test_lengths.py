@@ -4,7 +4,7 @@ Each case is small enough to work out beside the code."""
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longsynth.conditions import condition_matrix
@@ -39,6 +39,7 @@ def test_bins_hold_every_length_once_and_nobody_at_all_alone(slots: int) -> None
     assert len(edges) - 1 == min(slots + 1, MOST_BINS)
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 200), st.integers(0, 2**32))
 def test_the_share_that_uses_a_slot_is_that_of_the_lengths_drawn(slots: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
