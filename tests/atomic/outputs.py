@@ -74,11 +74,11 @@ def start(*arguments: object, script: Path | None = None, **more: object) -> sub
         text=True,
         env=environment(**more),
         start_new_session=True,
-        preexec_fn=_hearing,
+        preexec_fn=hearing,
     )
 
 
-def _hearing() -> None:
+def hearing() -> None:
     """Even where these tests run under nohup, which has SIGHUP ignored."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from atomic.outputs import WHOLE, Work, commands, environment, main_here, start
+from atomic.outputs import WHOLE, Work, commands, environment, hearing, main_here, start
 
 LOOP = 'for n in 1 2; do "$0" -m longsynth.cli simulate --patients 150000 --out "$1/$n"; done'
 
@@ -73,6 +73,7 @@ def test_an_interrupt_ends_the_shells_loop_too(place: Path) -> None:
         text=True,
         env=environment(),
         start_new_session=True,
+        preexec_fn=hearing,
     )
     wait_for(place / ".1.partial", child)
     os.killpg(child.pid, signal.SIGINT)

@@ -17,6 +17,7 @@ from longsynth.audit.synthetic_folder import read_synthetic
 from longsynth.errors import CohortError, Refused, ReleaseError, SchemaError
 from longsynth.govern.disclosed import FACTS, NUMBERS, read_disclosed
 from longsynth.govern.disclosed import SCHEMA as SCHEMA_FILE
+from longsynth.govern.provenance import read_provenance
 from longsynth.govern.release import read_release
 from longsynth.govern.synthetic_folder import RECIPE, Recipe, read_recipe, recipe_json
 from longsynth.io import lines
@@ -170,6 +171,12 @@ def test_a_ledger_cannot_name_noise_of_its_own(cohort: Path, tmp_path: Path) -> 
         (release / "ledger.json").write_text(text.replace("TEST-ONLY: NoNoise", label))
         with pytest.raises(ReleaseError, match="not the JSON"):
             read_release(release)
+
+
+@pytest.mark.parametrize("book", [0, False, "", [], {}], ids=repr)
+def test_a_book_that_is_nothing_but_not_null_is_no_provenance(book: object) -> None:
+    assert read_provenance({"fitted_by": None, "governance": None, "book": None}) is not None
+    assert read_provenance({"fitted_by": None, "governance": None, "book": book}) is None
 
 
 @pytest.mark.parametrize(

@@ -112,9 +112,10 @@ def _remember_what_every_fit_repeats() -> None:
     from longsynth.privacy import budget
     from longsynth.privacy.statistic import Statistic
 
-    budget.Budget.rho = property(cache(vars(budget.Budget)["rho"].func))
+    rho, lift = vars(budget.Budget)["rho"].func, vars(Statistic)["lift"].fget
+    budget.Budget.rho = property(cache(rho))  # type: ignore[assignment,method-assign]
     budget.epsilon_of = cache(budget.epsilon_of)
-    Statistic.lift = property(cache(Statistic.lift.fget))
+    Statistic.lift = property(cache(lift))  # type: ignore[assignment,method-assign]
 
 
 def _broken(cohort: Path, own: Path) -> str:
@@ -155,7 +156,9 @@ class Watcher:
         """Written examples only: they come close to every bound, and `make test` has the rest."""
         from hypothesis import Phase, settings
 
-        settings.register_profile(PROFILE, phases=(Phase.explicit,), database=None)
+        settings.register_profile(
+            PROFILE, phases=(Phase.explicit,), database=None, report_multiple_bugs=False
+        )
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = [

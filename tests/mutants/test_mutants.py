@@ -52,21 +52,32 @@ def test_the_source_as_it_is_alarms_no_detector(folder: Path) -> None:
 
 
 def test_a_handful_of_mutants_is_killed(folder: Path) -> None:
-    chosen = {mutant.name: mutant for mutant in MUTANTS}
-    for name in HANDFUL:
-        outcome = tried_one(folder, chosen[name], (chosen[name].by,))
-        assert outcome.as_it_should_be, (name, outcome.trouble)
+    chosen = [mutant for mutant in MUTANTS if mutant.name in HANDFUL]
+    assert len(chosen) == len(HANDFUL)
+    for mutant in chosen:
+        outcome = tried_one(folder, mutant, (mutant.by,))
+        assert outcome.as_it_should_be, (mutant.name, outcome.trouble)
 
 
-DOC = '"""Algorithm 1 (alg:fit): from patients to a private bundle and its ledger.\n'
-HARMLESS = Mutant("harmless", "A comment.", "noise", (Edit("fit.py", DOC, DOC + "\nSo be it.\n"),))
-BROKEN = Mutant("broken", "A crash.", "noise", (Edit("fit.py", DOC, "assert False\n" + DOC),))
+def no_bug(name: str, file: str, old: str, new: str) -> Mutant:
+    return Mutant(name, f"It is {name}.", "exactness", (Edit(file, old, new),))
 
 
 def test_what_is_harmless_and_what_merely_crashes_counts_as_no_kill(folder: Path) -> None:
-    harmless, broken = tried(folder, (HARMLESS, BROKEN), ("noise",))
+    begin, rows = (
+        "    method = plan.method\n",
+        "    left, right = contribution.left, contribution.right\n",
+    )
+    harmless, broken, touchy = tried(
+        folder,
+        (
+            no_bug("harmless", "fit.py", begin, "    # so be it\n" + begin),
+            no_bug("broken", "fit.py", begin, "    assert plan is None\n" + begin),
+            no_bug("touchy", "privacy/sums.py", rows, rows + "    assert len(right)\n"),
+        ),
+        ("exactness",),
+    )
     assert (harmless.caught, harmless.trouble) == ({}, "")
-    assert broken.caught == {}
-    assert "exits with 3" in broken.trouble
-    assert not harmless.as_it_should_be
-    assert not broken.as_it_should_be
+    assert (broken.caught, "`longsynth fit` exits with 3" in broken.trouble) == ({}, True)
+    assert (touchy.caught, "nobody adds nothing" in touchy.trouble) == ({}, True)
+    assert not any(o.as_it_should_be for o in (harmless, broken, touchy))

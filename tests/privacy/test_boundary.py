@@ -14,7 +14,7 @@ from support import random_cohort, small_schema
 BOTH = """
 import sys
 from longsynth.cli import main
-for command in (["sample", "release", "--patients", "30", "--seed", "5", "--out", "drawn"],
+for command in (["sample", "release", "--patients", "500", "--seed", "5", "--out", "drawn"],
                 ["verify", "release", "drawn"]):
     sys.argv = ["longsynth", *command]
     try:
@@ -26,9 +26,11 @@ for command in (["sample", "release", "--patients", "30", "--seed", "5", "--out"
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """RUN of a small cohort, whose folder is still there."""
+    """RUN of a cohort with few events, whose folder is still there."""
     (tmp_path / "cohort").mkdir()
-    write_cohort(tmp_path / "cohort", small_schema(), [random_cohort(60, seed=4)])
+    cohort = random_cohort(60, seed=4)
+    cohort.event[6:] = 0
+    write_cohort(tmp_path / "cohort", small_schema(), [cohort])
     run_fit(tmp_path / "cohort", tmp_path / "run", epsilon=4, delta=1e-5)
     return tmp_path / "run"
 

@@ -21,7 +21,7 @@ def drawn(n: int, sigma: float) -> np.ndarray:
 
 
 def test_draws_follow_the_discrete_gaussian_pmf() -> None:
-    sigma, n = 3.0, 30_000
+    sigma, n = 3.0, 20_000
     support = np.arange(-60, 61)
     pmf = np.exp(-(support**2) / (2 * sigma**2))
     pmf /= pmf.sum()
@@ -48,7 +48,7 @@ def test_every_line_of_a_fit_carries_exactly_the_noise_it_is_charged_for() -> No
     for release in ("separate", "joint"):
         cohort, plan = random_cohort(60, 3), small_plan(60, small_schema(release=release))
         exact = fit(cohort, plan, noise=NoNoise())
-        fits = [fit(cohort, plan) for _ in range(12)]
+        fits = [fit(cohort, plan) for _ in range(8)]
         for name, entry in ((e.statistic.name, e) for e in plan.ledger.entries):
             noise = np.array([f.released[name].values - exact.released[name].values for f in fits])
             z = noise / entry.sigma  # (fits, numbers)
