@@ -3,10 +3,8 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -260,21 +258,6 @@ def test_refusals_exit_with_two_name_the_remedy_and_write_nothing(
         assert "Traceback" not in done.stderr, name
         assert done.stdout == "", name
     assert [p.name for p in tmp_path.iterdir()] == ["bad.yaml"], "nothing half-written stays"
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_command_leaves_nothing_behind(tmp_path: Path, number: int) -> None:
-    command = [sys.executable, "-m", "longsynth.cli", "simulate", "--patients", "300000"]
-    running = subprocess.Popen(
-        [*command, "--out", str(tmp_path / "out")], stderr=subprocess.PIPE, text=True
-    )
-    while not list(tmp_path.glob(".out.partial-*/schema.yaml")) and running.poll() is None:
-        time.sleep(0.01)
-    running.send_signal(number)
-    _, message = running.communicate(timeout=60)
-    assert running.returncode == 2
-    assert "nothing was written" in message
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_method_without_a_guarantee_stays_internal(work: Path, tmp_path: Path) -> None:

@@ -99,11 +99,8 @@ def _findings(
 
 def _only(folder: Path, needed: tuple[str, ...], *optional: str) -> Finding:
     try:
-        present = {
-            str(p.relative_to(folder))
-            for p in folder.rglob("*")
-            if p.is_symlink() or not p.is_dir()
-        }
+        inner = {str(parent) for name in needed for parent in Path(name).parents}
+        present = {str(p.relative_to(folder)) for p in folder.rglob("*")} - inner
     except OSError as error:
         raise ReleaseError(f"{folder} cannot be read: {error.strerror}.") from None
     strange, lacking = sorted(present - {*needed, *optional}), sorted(set(needed) - present)
