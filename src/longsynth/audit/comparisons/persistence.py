@@ -114,7 +114,7 @@ def transitions(schema: Schema, real: Trajectories, synthetic: Trajectories) -> 
     A level that synthetic patients never leave from counts as wholly wrong.
     """
     tables = []
-    for v in sorted(set(categorical(schema)) & set(over_time(schema))):
+    for v in categorical(schema):  # what is static takes no step, and adds nothing
         levels = level_count(schema.variables[v])
         steps = (*_steps(schema, real, v), *_steps(schema, synthetic, v))
         tables.append((levels, Tables(levels**2, *steps)))
