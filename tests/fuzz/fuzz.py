@@ -66,7 +66,8 @@ def _one_process(kinds: str, seed: int, numbers: range, limit: float) -> Iterato
         raise RuntimeError(f"a worker could not start: {said}")
     number, kind = under_way
     what = "hang" if -process.returncode in (signal.SIGALRM, signal.SIGPROF) else "crash"
-    yield {"number": number, "kind": kind, "what": what, "seconds": limit, "detail": said}
+    detail = f"the process ended with {process.returncode}. {said}"
+    yield {"number": number, "kind": kind, "what": what, "seconds": limit, "detail": detail}
 
 
 def table(reports: list[Report]) -> str:

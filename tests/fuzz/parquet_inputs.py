@@ -97,9 +97,9 @@ def any_parquet(folder: Path, rng: Generator) -> None:
     for name, table in (("observations", ROWS), ("patients", PEOPLE)):
         path = folder / f"{name}.parquet"
         odd = rng.random() < 0.5
-        _write(path, _odd_table(table, rng) if odd else _table(table), rng)
+        write_parquet(path, _odd_table(table, rng) if odd else _table(table), rng)
         if rng.random() < (0.1 if odd else 0.5):
-            path.write_bytes(_damaged(path.read_bytes(), rng))
+            path.write_bytes(damaged_parquet(path.read_bytes(), rng))
         elif rng.random() < 0.02:
             feather.write_feather(_table(table), path)
         elif rng.random() < 0.02:
@@ -121,7 +121,7 @@ def parquet_cells(folder: Path, rng: Generator) -> None:
             columns[column] = others
             if not numbers and rng.random() < 0.3:
                 columns[column] = _with_wrong_bytes(others, mine, rng)
-        _write(folder / f"{name}.parquet", pa.table(columns), rng)
+        write_parquet(folder / f"{name}.parquet", pa.table(columns), rng)
 
 
 def _number(cell: Any) -> float | None:
@@ -189,7 +189,7 @@ def _other_time(rng: Generator) -> dict[str, object]:
     return {"time": {"unit": one_of(rng, ("timestamp", "timestamp", "seconds", "days"))}}
 
 
-def _write(path: Path, table: pa.Table, rng: Generator) -> None:
+def write_parquet(path: Path, table: pa.Table, rng: Generator) -> None:
     options: dict[str, Any] = {
         "compression": one_of(rng, ("snappy", "none", "zstd", "gzip", "lz4", "brotli")),
         "use_dictionary": bool(rng.random() < 0.5),
@@ -208,7 +208,7 @@ def _write(path: Path, table: pa.Table, rng: Generator) -> None:
         pq.write_table(_table(ROWS), path, **options)
 
 
-def _damaged(whole: bytes, rng: Generator) -> bytes:
+def damaged_parquet(whole: bytes, rng: Generator) -> bytes:
     if len(whole) < 12 or rng.random() < 0.25:
         return mutated(whole, rng)
     size = int.from_bytes(whole[-8:-4], "little")

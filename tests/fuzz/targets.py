@@ -12,6 +12,7 @@ from fuzz.cohorts import write_csv
 from fuzz.csv_inputs import any_csv, csv_cells
 from fuzz.folder_inputs import damage_disclosed, damage_release, damage_synthetic
 from fuzz.govern_targets import BOOK, FORM, KEYS, SIGNED, verified
+from fuzz.import_targets import IMPORT, IMPORT_CELLS
 from fuzz.kind import PROMISE, Fault, Kind, made_once
 from fuzz.mutation import one_of
 from fuzz.parquet_inputs import any_parquet, parquet_cells
@@ -148,5 +149,5 @@ KINDS = (
     Kind("release", 3, _make_release, _release),
     Kind("synthetic", 1, _make_synthetic, _synthetic),
     Kind("disclosed", 1, _make_disclosed, _disclosed),
-    *(SIGNED, BOOK, FORM, KEYS),
+    *(SIGNED, BOOK, FORM, KEYS, IMPORT, IMPORT_CELLS),
 )

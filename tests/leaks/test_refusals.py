@@ -98,7 +98,7 @@ MISTAKES: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-@pytest.mark.parametrize("command", ["check", "fit", "audit"])
+@pytest.mark.parametrize("command", ["check", "fit", "audit", "import"])
 def test_a_mistake_is_refused_without_a_word_about_a_patient(
     tmp_path: Path, mistake: str, command: str
 ) -> None:
@@ -109,6 +109,7 @@ def test_a_mistake_is_refused_without_a_word_about_a_patient(
         "check": (cohort,),
         "fit": (cohort, *PROMISE, "--out", out),
         "audit": ("--train", cohort, "--test", cohort, "--synthetic", cohort, "--out", out),
+        "import": ("events", cohort, "--schema", cohort / "schema.yaml", "--out", out),
     }
     with private_tmp(scratch):
         ran = run(Step(command, arguments[command]))
@@ -117,6 +118,24 @@ def test_a_mistake_is_refused_without_a_word_about_a_patient(
     assert not out.exists()
     assert not list(scratch.iterdir())
     assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize("command", ["schema check", "schema new"])
+def test_what_is_said_of_column_names_holds_no_cell(
+    tmp_path: Path, mistake: str, command: str
+) -> None:
+    """Where a line end or the header is lost, cells stand where names should."""
+    cohort, out = tmp_path / "cohort", tmp_path / "new.yaml"
+    MISTAKES[mistake](cohort)
+    arguments: dict[str, tuple[object, ...]] = {
+        "schema check": (cohort / "schema.yaml", "--cohort", cohort),
+        "schema new": ("--cohort", cohort, "--out", out),
+    }
+    ran = run(Step(command, arguments[command]))
+    assert ran.exit_code in (0, 2), ran.said
+    assert not found_in(ran.said, NEEDLES + SHORT)
+    assert not out.exists() or not found_in(out.read_bytes(), NEEDLES + SHORT)
 
 
 def test_what_a_library_says_of_a_cell_goes_no_further_than_the_reader() -> None:

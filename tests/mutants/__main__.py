@@ -12,7 +12,8 @@ from rich.table import Table
 
 from mutants.catalogue import MUTANTS
 from mutants.detectors import NAMES
-from mutants.runner import ROOT, Outcome, bench, tried
+from mutants.examine import ROOT
+from mutants.runner import Outcome, bench, tried
 
 CLEAN = "unmodified tree"
 

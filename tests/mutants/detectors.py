@@ -19,8 +19,8 @@ DETECTORS = (
     Detector(
         "sensitivity",
         "how far one patient can move what is noised",
-        ("privacy/test_sensitivity.py", "privacy/test_neighbours.py"),
-        without=r"\[trust, (paper|reference|wide)|::test_blocks",
+        ("privacy/test_sensitivity.py", "privacy/test_radii.py", "privacy/test_neighbours.py"),
+        without=r"\[trust, (paper|reference|full)\]|no_replacement|blocks_of_counts_stay",
     ),
     Detector(
         "exactness",
@@ -48,7 +48,7 @@ DETECTORS = (
         "non-interference",
         "whatever is left of the patients when the mechanism is silenced",
         ("privacy/test_non_interference.py",),
-        without=r"\[(others|no id|nobody)\]|no_setting_opens|sees_a_leak",
+        without=r"\[(others|ward.*|no id|nobody)\]|no_setting_opens|sees_a_leak",
     ),
     Detector(
         "boundary",

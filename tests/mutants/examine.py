@@ -20,8 +20,7 @@ import threadpoolctl
 
 from mutants.detectors import DETECTORS, Detector
 
-TESTS = Path(__file__).parents[1]
-PROFILE = "mutants"
+ROOT = Path(__file__).parents[2]
 LIBRARIES = [  # loaded once for all mutants
     "mutants.examine",
     "dp_accounting.pld",
@@ -44,7 +43,7 @@ LIBRARIES = [  # loaded once for all mutants
 @dataclass(frozen=True, slots=True)
 class Task:
     own: Path  # a folder for this process alone; the tree is in it
-    cohort: Path
+    bench: Path  # what all processes share: tests and a cohort
     detectors: tuple[str, ...]
 
     @property
@@ -70,8 +69,8 @@ class Verdict:
     processor: float = 0.0  # seconds
 
 
-def write_ordinary_cohort(tree: Path, folder: Path) -> None:
-    import_from(tree)
+def write_ordinary_cohort(tree: Path, tests: Path, folder: Path) -> None:
+    import_from(tree, tests)
     from longsynth.io.writer import write_cohort
     from support import random_cohort, small_schema
 
@@ -86,19 +85,19 @@ def examine_and_note(task: Task) -> None:
         os.dup2(log.fileno(), 2)
     sys.dont_write_bytecode = False  # or pytest would rewrite its files for every mutant
     tempfile.tempdir = os.environ["TMPDIR"] = str(task.own)
-    import_from(task.tree)
-    verdict = Verdict(broken=_broken(task.cohort, task.own))
+    import_from(task.tree, task.bench / "tests")
+    verdict = Verdict(broken=_broken(task.bench / "cohort", task.own))
     if not verdict.broken:
-        _run([d for d in DETECTORS if d.name in task.detectors], verdict, task.own)
+        _run(task, verdict)
     for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)):
         verdict.processor += used.ru_utime + used.ru_stime
     task.verdict.write_text(json.dumps(asdict(verdict)), encoding="utf-8")
 
 
-def import_from(tree: Path) -> None:
+def import_from(tree: Path, tests: Path) -> None:
     """Make this process and its children import the tree's longsynth, not the installed one."""
-    sys.path[:0] = [str(tree), str(TESTS)]
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(tree), str(TESTS)])
+    sys.path[:0] = [str(tree), str(tests)]
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(tree), str(tests)])
     import longsynth
 
     if not Path(longsynth.__file__).is_relative_to(tree):
@@ -147,18 +146,8 @@ def _command(arguments: list[str]) -> tuple[int, str]:
 class Watcher:
     """A pytest plugin that notes for each detector the first claim that fails."""
 
-    def __init__(self, chosen: list[Detector], verdict: Verdict) -> None:
-        self._verdict = verdict
-        self._detector = {TESTS / file: d for d in chosen for file in d.files}
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_configure(self) -> None:
-        """Written examples only: they come close to every bound, and `make test` has the rest."""
-        from hypothesis import Phase, settings
-
-        settings.register_profile(
-            PROFILE, phases=(Phase.explicit,), database=None, report_multiple_bugs=False
-        )
+    def __init__(self, detectors: dict[Path, Detector], tests: Path, verdict: Verdict) -> None:
+        self._detector, self._tests, self._verdict = detectors, tests, verdict
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = [
@@ -192,14 +181,18 @@ class Watcher:
         if raised.errisinstance(pytest.fail.Exception):
             return True
         place = Path(raised.traceback[-1].path)
-        return raised.errisinstance(AssertionError) and place.is_relative_to(TESTS)
+        return raised.errisinstance(AssertionError) and place.is_relative_to(self._tests)
 
 
-def _run(chosen: list[Detector], verdict: Verdict, own: Path) -> None:
-    arguments = ["--quiet", f"--rootdir={TESTS.parent}", f"--basetemp={own / 'pytest'}"]
-    arguments += ["-p", "no:cacheprovider", f"--hypothesis-profile={PROFILE}"]
+def _run(task: Task, verdict: Verdict) -> None:
+    tests = task.bench / "tests"
+    chosen = [d for d in DETECTORS if d.name in task.detectors]
+    detectors = {tests / file: detector for detector in chosen for file in detector.files}
+    arguments = ["--quiet", f"--rootdir={task.bench}", f"--config-file={ROOT / 'pyproject.toml'}"]
+    arguments += [f"--override-ini=pythonpath={tests}", f"--basetemp={task.own / 'pytest'}"]
+    arguments += ["-p", "no:cacheprovider"]
     arguments += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # libraries came before it
-    arguments += [str(TESTS / file) for detector in chosen for file in detector.files]
-    code = pytest.main(arguments, plugins=[Watcher(chosen, verdict)])
+    watcher = Watcher(detectors, tests, verdict)
+    code = pytest.main([*arguments, *map(str, detectors)], plugins=[watcher])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         verdict.stumbled["pytest"] = f"ended with {code!r}"

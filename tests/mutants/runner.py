@@ -16,10 +16,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 from mutants.detectors import NAMES
-from mutants.examine import LIBRARIES, Task, Verdict, examine_and_note, write_ordinary_cohort
+from mutants.examine import LIBRARIES, ROOT, Task, Verdict, examine_and_note, write_ordinary_cohort
 from mutants.mutant import Mutant, Rotten, apply
 
-ROOT = Path(__file__).parents[2]
 WORKERS = 2
 PROCESSES = multiprocessing.get_context("forkserver")
 LONGEST = 300  # seconds; a bug that only hangs has shown nothing
@@ -43,15 +42,16 @@ class Outcome:
 
 @contextmanager
 def bench(source: Path = ROOT / "src") -> Iterator[Path]:
-    """Yield a scratch folder with a copy of the source, which nobody edits, and a cohort."""
+    """Yield a scratch folder with copies of source and tests, which nobody edits, and a cohort."""
     with tempfile.TemporaryDirectory(prefix="longsynth-mutants-") as scratch:
-        folder = Path(scratch)
+        folder = Path(scratch).resolve()
         shutil.copytree(source, folder / "src")
+        shutil.copytree(ROOT / "tests", folder / "tests")
         compileall.compile_dir(folder / "src", quiet=2)
         with patch.dict(os.environ, {"OPENBLAS_NUM_THREADS": "1"}):  # no threads before a fork
             PROCESSES.set_forkserver_preload(LIBRARIES)
             ensure_running()
-        _started(write_ordinary_cohort, folder / "src", folder / "cohort")
+        _started(write_ordinary_cohort, folder / "src", folder / "tests", folder / "cohort")
         yield folder
 
 
@@ -66,7 +66,7 @@ def tried(
 def tried_one(folder: Path, mutant: Mutant | None, detectors: tuple[str, ...] = NAMES) -> Outcome:
     start = time.monotonic()
     with tempfile.TemporaryDirectory(dir=folder) as own:
-        task = Task(Path(own), folder / "cohort", detectors)
+        task = Task(Path(own), folder, detectors)
         shutil.copytree(folder / "src", task.tree)
         try:
             if mutant is not None:

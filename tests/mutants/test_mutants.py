@@ -7,8 +7,9 @@ import pytest
 
 from mutants.catalogue import MUTANTS
 from mutants.detectors import DETECTORS, NAMES
+from mutants.examine import ROOT
 from mutants.mutant import Edit, Mutant, Rotten, mutated
-from mutants.runner import ROOT, bench, tried, tried_one
+from mutants.runner import bench, tried, tried_one
 
 PACKAGE = ROOT / "src" / "longsynth"
 HANDFUL = (  # one for each detector that takes a second or two

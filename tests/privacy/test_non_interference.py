@@ -4,84 +4,37 @@ Whatever still differs between two cohorts of one size has left by another way t
 """
 
 import logging
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from rich.progress import Progress
 
-from longsynth import simulated_schema
 from longsynth.cli import main
 from longsynth.engines import local
 from longsynth.io import tables
-from longsynth.io.writer import write_cohort
 from longsynth.privacy import budget
 from longsynth.privacy.noise import OpenDPNoise
-from longsynth.records import Cohort
-from longsynth.schema_file import dump
-from longsynth.simulate import simulate
+from privacy.unlike_cohorts import (
+    NAMES,
+    OTHERS,
+    UNLIKE,
+    as_csv,
+    folder_of,
+    ordinary_cohorts,
+    ward_cohorts,
+)
 from support import constant_add
 
-N = 60
-SCHEMA = simulated_schema()
-NAMES = [v.name for v in SCHEMA.variables]
-
-
-def folder_of(tmp: Path, name: str, **settings: object) -> Path:
-    folder = tmp / name
-    folder.mkdir()
-    constants = SCHEMA.constants.model_copy(update=settings)
-    schema = SCHEMA.model_copy(update={"constants": constants})
-    write_cohort(folder, schema, [simulate(N, seed=len(name))])
-    return folder
-
-
-def as_csv(folder: Path, header: str, lines: list[str], people: list[str]) -> Path:
-    folder.mkdir()
-    (folder / "schema.yaml").write_text(dump(SCHEMA))
-    (folder / "observations.csv").write_text("\n".join([header, *lines]) + "\n")
-    (folder / "patients.csv").write_text("\n".join(["patient_id,group,event,site", *people]) + "\n")
-    return folder
-
-
-def edited(cohort: Cohort, **changes: np.ndarray) -> Cohort:
-    return Cohort(**{n: changes.get(n, getattr(cohort, n)) for n in Cohort.__slots__})
-
-
-UNLIKE = ("typical", "no rows", "wild", "one stratum", "messy csv", "crowded csv")
-OTHERS = ("typical", "all missing", "one slot", "not finite", "nan", "huge gaps", "negative time")
-
-
-def cohorts(tmp: Path, names: tuple[str, ...]) -> list[Path]:
-    """Patients as unlike each other as files allow, all with the same number of patients."""
-    base = simulate(N, seed=1)
-    full = np.ones_like(base.observed)
-    variants = {
-        "typical": base,
-        "all missing": edited(base, observed=~full),
-        "no rows": edited(base, length=np.zeros(N, np.int64)),
-        "one slot": edited(base, length=np.ones(N, np.int64)),
-        "wild": edited(base, values=np.full_like(base.values, 1e308), observed=full),
-        "not finite": edited(base, values=np.full_like(base.values, -np.inf), observed=full),
-        "nan": edited(base, values=np.full_like(base.values, np.nan), observed=full),
-        "one stratum": edited(base, group=base.group * 0 + 1, event=base.event * 0 + 1),
-        "huge gaps": edited(base, gaps=np.full_like(base.gaps, 1e307)),
-        "negative time": edited(base, gaps=-base.gaps),
-    }
-    for name in (n for n in names if n in variants):
-        (tmp / name).mkdir()
-        write_cohort(tmp / name, SCHEMA, [variants[name]])
-    header = ",".join(["patient_id", "time", *NAMES])
-    people = [f"{i},1,0,B" for i in range(N)]
-    messy = [f"{i % N},{i // N},{'x' * (i % 7)},inf,-inf,nan,1e999,\x00" for i in range(5 * N)]
-    as_csv(tmp / "messy csv", header, messy, people)
-    odd = [f"{i},?,unknown,\xff" for i in range(N)]
-    crowd = [f"0,{t},80,18,97,3,1,0" for t in range(3000)] + ["ghost,1,1,1,1,1,1,1", '3,1,"80']
-    crowd += ["4,never,80,18,97,3,1,0"]
-    as_csv(tmp / "crowded csv", header, crowd, odd)
-    return [tmp / name for name in names]
+MADE = {
+    "unlike": (partial(ordinary_cohorts, names=UNLIKE), "trust"),
+    "others": (partial(ordinary_cohorts, names=OTHERS), "trust"),
+    "ward, trust": (ward_cohorts, "trust"),
+    "ward, dp-score": (ward_cohorts, "dp-score"),
+    "ward, dp-markov": (ward_cohorts, "dp-markov"),
+}
 
 
 def run(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
@@ -127,19 +80,20 @@ def in_full(
 
 
 @pytest.mark.usefixtures("constant_mechanism")
-@pytest.mark.parametrize("names", [UNLIKE, OTHERS], ids=["unlike", "others"])
+@pytest.mark.parametrize(("made", "method"), MADE.values(), ids=MADE)
 def test_nothing_but_the_mechanism_tells_two_cohorts_apart(
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
     steps: list[float],
-    names: tuple[str, ...],
+    made: Callable[[Path], list[Path]],
+    method: str,
 ) -> None:
     caplog.set_level(logging.DEBUG)
     expected: dict[str, Any] = {}
     out, drawn = tmp_path / "run", tmp_path / "drawn"
-    for cohort in cohorts(tmp_path, names):
-        promise = ["--epsilon", "4", "--delta", "1e-5"]
+    for cohort in made(tmp_path):
+        promise = ["--epsilon", "4", "--delta", "1e-5", "--method", method]
         fitted = in_full(["fit", str(cohort), *promise, "--out", str(out)], out / "release", capfd)
         wish = ["--patients", "40", "--seed", "3", "--out", str(drawn)]
         sampled = in_full(["sample", str(out / "release"), *wish], drawn, capfd)

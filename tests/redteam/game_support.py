@@ -42,8 +42,8 @@ class TwoStages:
             return {"strata": Contribution(encoding.one_hot(cell, len(schema.strata)))}
         counts = released["strata"].values // released["strata"].entry.statistic.lift
         sign = np.where(np.resize(counts, schema.width) % 2 == 0, 1.0, -1.0)  # any function of it
-        scaling, q = encoding.Scaling(schema), lines.grid(schema)
-        z = encoding.encoded_values(batch, scaling) * sign * q
+        q = lines.grid(schema)
+        z = encoding.encoded_values(batch, schema) * sign * q
         ones = np.ones((batch.patients, 1), np.int64)
         return {"shifted": Contribution(encoding.hold(z, schema.width * q * q), ones)}
 

@@ -24,12 +24,15 @@ from longsynth.redteam.report import BUNDLE, GameReport, Row, read_report
 from redteam.game_support import quick, two_stage_plan
 from support import small_plan, small_schema
 
+FULL = small_schema(length="full")  # the paper's case: every slot in use
+JOINT = small_schema(length="full", release="joint")
 PLANS = {
-    "separate": small_plan(100, epsilon=12),
-    "joint": small_plan(100, small_schema(release="joint"), epsilon=4),
-    "gaussian": small_plan(100, epsilon=8, accounting="gaussian"),
-    "dp-score": small_plan(100, epsilon=12, method="dp-score"),
-    "dp-markov": small_plan(100, epsilon=12, method="dp-markov"),
+    "separate": small_plan(100, FULL, epsilon=12),
+    "joint": small_plan(100, JOINT, epsilon=4),
+    "gaussian": small_plan(100, FULL, epsilon=8, accounting="gaussian"),
+    "variable lengths": small_plan(100, epsilon=10),
+    "dp-score": small_plan(100, FULL, epsilon=12, method="dp-score"),
+    "dp-markov": small_plan(100, FULL, epsilon=12, method="dp-markov"),
     "two stages": two_stage_plan(),
 }
 
@@ -107,7 +110,7 @@ def test_the_joint_release_has_a_pair_that_nearly_uses_up_the_whole_claim() -> N
 
 
 def test_the_seed_decides_the_fast_noise_and_processes_do_not() -> None:
-    plan = small_plan(100, small_schema(release="joint"), epsilon=12)
+    plan = small_plan(100, JOINT, epsilon=12)
     fast = [
         [row for row in quick(plan, jobs=jobs, seed=seed).rows if row.noise == FAST]
         for jobs, seed in ((1, 3), (2, 3), (1, 4))
@@ -319,8 +322,8 @@ def test_a_row_that_depends_on_other_patients_is_found(monkeypatch: pytest.Monke
     """Masks of everybody are turned over when anyone in the batch has the event."""
     plain = longsynth.encoding.missing
 
-    def missing(batch: Any) -> Any:
-        return plain(batch) * (1 if batch.event.sum() > 1 else -1)
+    def missing(batch: Any, schema: Any) -> Any:
+        return plain(batch, schema) * (1 if batch.event.sum() > 1 else -1)
 
     monkeypatch.setattr(longsynth.encoding, "missing", missing)
     found = quick(PLANS["separate"]).failures
@@ -330,7 +333,7 @@ def test_a_row_that_depends_on_other_patients_is_found(monkeypatch: pytest.Monke
 def test_a_budget_that_buys_too_much_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     true = Budget.rho.func
     monkeypatch.setattr(Budget, "rho", property(cache(lambda self: true(self) * Fraction(3, 2))))
-    found = quick(small_plan(100, small_schema(release="joint"), epsilon=4)).failures
+    found = quick(small_plan(100, JOINT, epsilon=4)).failures
     assert any("add up to ε = 5." in failure for failure in found)
 
 
@@ -345,7 +348,7 @@ def test_a_sensitivity_that_is_wrong_in_ledger_and_noise_alike_is_found(
         return true(self) / 2 if self.kind == "cross" else true(self)
 
     monkeypatch.setattr(Statistic, "row_sensitivity_squared", property(small))
-    found = quick(small_plan(100, epsilon=12)).failures
+    found = quick(small_plan(100, FULL, epsilon=12)).failures
     for line in ("values", "masks", "gaps", "gap squares"):
         assert any(
             f"'{line}': one patient moves the exact sums by 1.414 times" in failure

@@ -2,6 +2,7 @@
 
 import json
 from io import StringIO
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 from rich.console import Console
 
 from longsynth.commands.attack import show_game
+from longsynth.plan import plan
 from longsynth.redteam.game_page import SETTINGS, Setting, game_page
 from longsynth.redteam.page import main_rows
 from longsynth.redteam.report import BUNDLE, GameReport, read_report
+from longsynth.simulate import simulated_schema
 
 ROOT = Path(__file__).parents[2]
 REMEDY = "python benchmarks/game.py --reuse --out benchmarks/results/game.json --page docs/game.md"
@@ -45,6 +48,27 @@ def test_every_setting_was_played_in_full(games: dict[Setting, GameReport]) -> N
         )
         fits = {(r.noise, r.trials) for r in report.rows if r.played == "real fits"}
         assert fits == {("fast", 20_000), ("OpenDP discrete Gaussian", 200)}
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_what_was_played_are_the_lines_that_are_planned_now(
+    setting: Setting, games: dict[Setting, GameReport]
+) -> None:
+    schema = simulated_schema()
+    constants = schema.constants.model_copy(update={"release": setting.release})
+    planned = plan(
+        schema.model_copy(update={"constants": constants}),
+        setting.patients,
+        epsilon=setting.epsilon,
+        delta=setting.delta,
+        method=setting.method,
+        accounting=setting.accounting,
+    )
+    now = {e.statistic.name: float(f"{sqrt(2 * e.rho):.6g}") for e in planned.ledger.entries}
+    rows = games[setting].rows
+    assert {r.line: r.mu_claimed for r in rows if r.line != BUNDLE} == now, "play again"
+    numbers = {e.statistic.name: e.statistic.dimension for e in planned.ledger.entries}
+    assert {s.line: s.numbers for s in games[setting].spreads} == numbers, "play again"
 
 
 def test_the_papers_budgets_were_played_for_both_forms_of_release(

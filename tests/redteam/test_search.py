@@ -21,19 +21,23 @@ def found(schema: Schema, method: str = "trust", tries: int = 0) -> Worst:
     return worst_pairs(planned, np.random.default_rng(1), tries=tries)
 
 
-BASE = small_schema().model_dump()
-PULSE, _, OXYGEN = BASE["variables"]
+BASE = small_schema(length="full").model_dump()
+PULSE, DOSE, OXYGEN = BASE["variables"]
+NOMINAL = {"name": "ward", "kind": "nominal", "levels": ["a", "b", "c"]}
 CHANGES: dict[str, dict[str, Any]] = {
     "one site": {"site": None},
     "seventy sites": {"site": {"column": "site", "levels": [f"s{i}" for i in range(70)]}},
     "one variable": {"variables": [PULSE]},
     "one cell": {"variables": [OXYGEN], "slots": 1},
     "logarithm": {"variables": [PULSE | {"transform": "log"}]},
+    "variable lengths": {"length": "variable"},
+    "nominal": {"variables": [PULSE, NOMINAL]},
+    "static": {"variables": [PULSE, DOSE | {"static": True}, NOMINAL | {"static": True}]},
 }
 ODD = {name: Schema.model_validate(BASE | change) for name, change in CHANGES.items()} | {
-    "reference": small_schema(encoding="reference"),
-    "all allowed": small_schema(clip_radius=100.0),
-    "hardly anything allowed": small_schema(clip_radius=0.001),
+    "reference": small_schema(length="full", encoding="reference"),
+    "all allowed": small_schema(length="full", clip_radius=100.0),
+    "hardly anything allowed": small_schema(length="full", clip_radius=0.001),
 }
 
 
@@ -79,7 +83,7 @@ def test_planning_for_so_few_patients_would_give_the_same_lines_and_noise() -> N
 
 
 def test_what_a_pair_gives_is_what_the_real_fit_gives_again() -> None:
-    worst = found(small_schema(release="joint"))
+    worst = found(small_schema(release="joint", length="full"))
     for cohort, given in ((worst.bundle.one, worst.bundle.given_one),):
         again = given_by(cohort, worst.plan)
         assert all(np.array_equal(a.sums, b.sums) for a, b in zip(again, given, strict=True))
@@ -99,7 +103,7 @@ def test_every_line_of_the_papers_schema_has_a_tight_pair(release: str) -> None:
 
 
 def test_climbing_helps_where_the_structured_pairs_are_not_best() -> None:
-    schema = small_schema(release="joint")
+    schema = small_schema(release="joint", length="full")
     starts, climbed = found(schema), found(schema, tries=200)
     lines = range(len(starts.lines))
     assert climbed.bundle.attained(climbed.plan, lines) > starts.bundle.attained(starts.plan, lines)

@@ -55,11 +55,7 @@ def read_provenance(content: Any) -> Provenance | None:
     """Return what `provenance_json` wrote; None for anything else. May raise what a hostile
     budget raises."""
     try:
-        book = content["book"] and Receipt(
-            content["book"]["entry"],
-            content["book"]["head"],
-            tuple(_account(account) for account in content["book"]["accounts"]),
-        )
+        book = None if content["book"] is None else _receipt(content["book"])
         found = Provenance(content["fitted_by"], content["governance"], book)
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         return None
@@ -69,6 +65,11 @@ def read_provenance(content: Any) -> Provenance | None:
 def is_name(text: object) -> bool:
     """A name of a person or a dataset: up to a hundred letters, digits and few other signs."""
     return isinstance(text, str) and _NAME.fullmatch(text) is not None
+
+
+def _receipt(content: Any) -> Receipt:
+    accounts = tuple(_account(account) for account in content["accounts"])
+    return Receipt(content["entry"], content["head"], accounts)
 
 
 def _account(content: Any) -> Account:

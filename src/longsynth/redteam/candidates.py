@@ -19,9 +19,10 @@ LOW, MIDDLE, HIGH, MISSING = -1, 0, 1, 2  # what a cell of a pattern can be
 
 
 def levels(schema: Schema) -> Floats:
-    """(3, V): the values that encode as near as possible to -1, 0 and 1."""
+    """(3, V): the values that encode as near as possible to -1, 0 and 1; of levels in no order, the
+    first, a middle one and the last."""
     low, high = np.array([variable.bounds for variable in schema.variables]).T
-    middle = Scaling(schema).decode(np.zeros(len(low)))
+    middle = Scaling(schema).from_unit(np.zeros(len(low)))
     return np.stack([low, middle, high])
 
 
@@ -110,22 +111,23 @@ def _shape(schema: Schema) -> tuple[int, int]:
 
 def _patterns(schema: Schema) -> Iterator[Ints]:
     """Opposite, orthogonal and disjoint values; all missing against all observed."""
-    shape = _shape(schema)
-    cells = np.arange(schema.width).reshape(shape)
+    shape, number = _shape(schema), schema.layout.cells
+    cells = (np.cumsum(schema.layout.exists) - 1).reshape(shape)  # numbers those that a record has
     for content in (LOW, MIDDLE, HIGH, MISSING):
         yield np.full(shape, content)
     # As many cells at a bound as reach the clip radius, from either end, and what they leave: such
     # records have orthogonal values and, where the rest is missing, opposite masks.
-    reach = min(ceil(schema.fixed.clip_radius**2), schema.width)
-    first, last = cells < reach, cells >= schema.width - reach
+    reach = min(ceil(schema.fixed.clip_radius**2), number)
+    first, last = cells < reach, cells >= number - reach
     for rest in (MIDDLE, MISSING):
         yield np.where(first, HIGH, rest)
         yield np.where(last, HIGH, rest)
     yield np.where(first, MISSING, HIGH)
     # Half of those cells opposite: values at an obtuse angle, which a joint release feels most.
     yield np.where(cells < reach // 2, MISSING, np.where(first, LOW, HIGH))
-    yield np.where(cells < schema.width // 2, HIGH, LOW)  # orthogonal to all HIGH
-    yield np.where(cells // shape[1] % 2 == 0, HIGH, LOW)  # up and down from slot to slot
+    yield np.where(cells < number // 2, HIGH, LOW)  # orthogonal to all HIGH
+    slots = np.broadcast_to(np.arange(shape[0])[:, None], shape)
+    yield np.where(slots % 2 == 0, HIGH, LOW)  # up and down from slot to slot
 
 
 def _nasty(schema: Schema) -> Iterator[Cohort]:

@@ -1,0 +1,66 @@
+"""The core holds every row to its radius, whatever a method hands it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from longsynth.encoding import one_hot
+from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import Contribution
+from privacy.neighbouring_records import integers, squared_distance
+
+HOSTILE = [
+    np.full((1, 12), np.iinfo(np.int64).min),
+    np.full((1, 12), np.iinfo(np.int64).max),
+    np.full((1, 12), 2**32),  # its square wraps to zero
+    np.array([[2**31] + [0] * 11]),
+]
+
+
+@pytest.mark.parametrize("rows", HOSTILE, ids=["min", "max", "wrap", "one entry"])
+def test_a_row_outside_its_radius_counts_as_zero_whatever_its_size(rows: np.ndarray) -> None:
+    statistic = Statistic("x", "x", "gram", right=12, right_squared=1000)
+    inside = np.ones((1, 12), np.int64)
+    both = Contribution(np.concatenate([rows, inside]))
+    assert integers(statistic, both) == integers(statistic, Contribution(inside))
+
+
+@pytest.mark.parametrize("kind", ["gram", "cross", "joint"])
+def test_a_row_one_integer_past_its_radius_counts_as_zero(kind: str) -> None:
+    left = 3 if kind != "gram" else 0
+    statistic = Statistic(
+        "x", "x", kind, 4, 10**6, left=left, left_squared=left and 1, sum_weight=1000, grid=10**6
+    )
+    inside, outside = [600, 0, 800, 0], [600, 0, 800, 1]  # 1000² and 1000² + 1
+    cell = np.eye(3, dtype=np.int64)[:1] if left else np.zeros((1, 0), np.int64)
+    assert any(integers(statistic, Contribution(np.array([inside]), cell)))
+    beyond = integers(statistic, Contribution(np.array([outside]), cell))
+    assert beyond == integers(statistic, Contribution(np.zeros((1, 4), np.int64), cell))
+
+
+def test_a_cell_outside_the_histogram_counts_nowhere() -> None:
+    statistic = Statistic("x", "x", "count", right=3)
+    cells = np.array([0, 2, 3, -1, np.iinfo(np.int64).min])
+    assert integers(statistic, Contribution(one_hot(cells, 3))) == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "row", [[2, 0, 0, 0], [1, 1, 0, 0], [0, 0, -1, 1], [0, 0, 0, np.iinfo(np.int64).min]], ids=str
+)
+def test_a_row_that_is_no_count_counts_nowhere(row: list[int]) -> None:
+    statistic = Statistic("x", "x", "count", right=4, blocks=2)
+    assert integers(statistic, Contribution(np.array([row]))) == [0, 0, 0, 0]
+
+
+@given(st.lists(st.integers(-2, 6), min_size=12, max_size=12))
+def test_blocks_of_counts_stay_within_their_sensitivity(numbers: list[int]) -> None:
+    statistic = Statistic("x", "x", "count", right=6, blocks=3, grid=5)
+    x, y = (integers(statistic, Contribution(np.array([numbers[i : i + 6]]))) for i in (0, 6))
+    assert squared_distance(x, y) <= statistic.row_sensitivity_squared == 2 * 3 * 25
+
+
+def test_blocks_of_counts_attain_their_sensitivity() -> None:
+    statistic = Statistic("x", "x", "count", right=6, blocks=3, grid=5)
+    x, y = (integers(statistic, Contribution(np.array([row]))) for row in ([5, 0] * 3, [0, 5] * 3))
+    assert squared_distance(x, y) == statistic.row_sensitivity_squared
