@@ -1,6 +1,7 @@
 """Column names of a cohort's tables, and nothing else of them."""
 
 import csv
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from longsynth.catalogue.catalogue import known, plain
 from longsynth.errors import CohortError
 
 LONGEST = 1_000_000  # characters of a header
+NAME = re.compile(r"[^\W\d][\w ()/%.-]{0,63}")  # no number, date or lost line end
 ROLES = {  # what a column is for, by its usual names
     "patient": ("patient_id", "subject_id", "person_id", "id", "patient", "stay_id", "recordid"),
     "time": ("time", "hours", "charttime", "timestamp", "datetime", "day", "days", "date"),
@@ -32,10 +34,32 @@ def role_of(column: str) -> str | None:
 
 
 def read_columns(folder: Path) -> Columns:
-    """Read the headers of a cohort folder's two tables. No row is read."""
+    """Read the headers of a cohort folder's two tables. No row is read.
+
+    Where the header or its line end is lost, a patient's cells stand in its place. Some of them
+    are numbers (a time, an outcome), so a table is refused as soon as one name is no name, and
+    none of its names goes any further.
+    """
     if not folder.is_dir():
         raise CohortError(f"{folder} is not a folder: give the cohort's folder.")
-    return Columns(_header(folder, "observations"), _header(folder, "patients"))
+    return Columns(_names(folder, "observations"), _names(folder, "patients"))
+
+
+def _names(folder: Path, table: str) -> tuple[str, ...]:
+    names = _header(folder, table)
+    for place, name in enumerate(names, start=1):
+        if not NAME.fullmatch(name):
+            raise CohortError(
+                f"{folder}: column {place} of the {table} table has no plain name. Is its header "
+                "line whole? Names start with a letter and hold letters, digits, spaces and "
+                "_ ( ) / % . - alone."
+            )
+    if not any(role_of(name) or known(name) for name in names):  # its first line may be a patient
+        raise CohortError(
+            f"{folder}: no column of the {table} table is known by its name. Has it a header "
+            "line, with commas? If so, name one column patient_id."
+        )
+    return names
 
 
 def _header(folder: Path, table: str) -> tuple[str, ...]:
@@ -49,12 +73,6 @@ def _header(folder: Path, table: str) -> tuple[str, ...]:
         raise CohortError(f"{folder} has neither {table}.parquet nor {table}.csv: add one of them.")
     try:
         with text.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            names = next(csv.reader([file.readline(LONGEST)]), [])
+            return tuple(next(csv.reader([file.readline(LONGEST)]), []))
     except (OSError, csv.Error):
         raise CohortError(f"{text} cannot be read: is it a CSV file?") from None
-    if not any(role_of(name) or known(name) for name in names):  # its first line may be a patient
-        raise CohortError(
-            f"{text} has no column that is known by its name. Has it a header line, with commas? "
-            "If so, name one column patient_id."
-        )
-    return tuple(names)
