@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+NOTHING = 1e-100  # shares below it are none: dividing by them would overflow
+
 
 @dataclass(frozen=True, slots=True)
 class Strata:
@@ -28,7 +30,7 @@ class Strata:
 
 def population_masses(histogram: Floats) -> Floats:
     """Return p: the noised histogram as a distribution. Noise can make a cell negative."""
-    positive = np.maximum(histogram, 0.0)
+    positive = np.where(histogram > NOTHING, histogram, 0.0)
     total = positive.sum()
     return positive / total if total > 0 else np.full(len(histogram), 1 / len(histogram))
 
