@@ -1,6 +1,7 @@
 """Classifiers: the two models that every utility number rests on. One thread, fixed seeds."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -20,14 +21,26 @@ def fitted_probability(
 ) -> Floats:
     """Train on weighted patients (mean weight 1) and return P(event) of those asked about."""
     kept = weight > 0
-    features, event, weight = features[kept], event[kept], weight[kept]
+    prepare, make = (_standardised, _logistic) if model == "logistic" else (_binned, _boosted)
+    return probability_of(make, prepare, features[kept], event[kept], weight[kept], asked)
+
+
+def probability_of(
+    make: Callable[[], Any],
+    prepare: Callable[[Floats, Floats], Floats],
+    features: Floats,
+    event: Ints,
+    weight: Floats,
+    asked: Floats,
+) -> Floats:
+    """Train any classifier on prepared features; one outcome only is its own forecast."""
     if len(np.unique(event)) < 2:
         return np.full(len(asked), float(event.mean()) if len(event) else 0.5)
-    prepare, make = (_standardised, _logistic) if model == "logistic" else (_binned, _boosted)
     require_sklearn()
     with single_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a model that did not converge is judged as it is
-        made = make().fit(prepare(features, features), event, sample_weight=weight)
+        given = {"sample_weight": weight} if np.ptp(weight) > 0 else {}  # equal ones say nothing
+        made = make().fit(prepare(features, features), event, **given)
         return np.asarray(made.predict_proba(prepare(features, asked))[:, 1], dtype=np.float64)
 
 

@@ -15,7 +15,11 @@ def correlations(schema: Schema, real: Trajectories, synthetic: Trajectories) ->
     A summary that does not vary has correlation 0 with everything. One that varies in neither
     cohort is left out, so that a fixed number of slots does not dilute the error.
     """
-    a, b = summaries(schema, real), summaries(schema, synthetic)
+    return correlations_of(summaries(schema, real), summaries(schema, synthetic))
+
+
+def correlations_of(a: Floats, b: Floats) -> Measure:
+    """The same of summaries that are already there."""
     vary = (np.ptp(a, axis=0) > 1e-9) | (np.ptp(b, axis=0) > 1e-9)
     a, b = a[:, vary], b[:, vary]
     pairs = np.triu_indices(a.shape[1], 1)

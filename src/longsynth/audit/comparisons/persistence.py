@@ -21,7 +21,7 @@ def autocorrelations(schema: Schema, real: Trajectories, synthetic: Trajectories
     """Mean over variables of the absolute difference in pooled autocorrelation. Of unordered levels
     there is none: what follows what is for `transitions` to say."""
     measures = {
-        f"autocorrelation_error{'' if lag == 1 else f'_lag{lag}'}": _by_lag(
+        f"autocorrelation_error{'' if lag == 1 else f'_lag{lag}'}": by_lag(
             schema, real, synthetic, lag
         )
         for lag in LAGS
@@ -51,7 +51,8 @@ class _Pairs:
         return float(np.abs(apart[self._counted]).mean())
 
 
-def _by_lag(schema: Schema, real: Trajectories, synthetic: Trajectories, lag: int) -> _Pairs:
+def by_lag(schema: Schema, real: Trajectories, synthetic: Trajectories, lag: int) -> _Pairs:
+    """Mean over variables of |difference of pooled correlation| that many slots apart."""
     a, b = (_lag_sums(_numbers(schema, cohort), lag) for cohort in (real, synthetic))
     return _Pairs(a, b, a[:, 0].sum(axis=0) >= 2)
 

@@ -1,0 +1,109 @@
+"""Cells of the flagship's experiments: one method, size, budget and seed each, kept in one file."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from longsynth.benchmark.experiments import BASE_RATE, REFERENCES, TRAIN_ON_REAL, Constant
+from longsynth.benchmark.judging import Metrics
+from longsynth.benchmark.making import judged, with_constants
+from longsynth.benchmark.results import Row, table_of, write_whole
+from longsynth.benchmark.trial import is_private
+from longsynth.benchmark.worlds import world
+from longsynth.methods.registry import method_named
+
+WITHOUT_BUDGET = 0.0  # ε of what keeps no promise
+
+
+class Key(NamedTuple):
+    """What tells cells apart in a result file."""
+
+    experiment: str
+    method: str
+    setting: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    world: str
+    method: str
+    patients: int
+    epsilon: float
+    seed: int
+    constants: tuple[Constant, ...] = ()
+    name: str = ""  # of a variant; else the method's own
+
+    @property
+    def key(self) -> Key:
+        said = ", ".join(f"{name}={value}" for name, value in self.constants)
+        label = self.name or (f"{self.method} ({said})" if said else self.method)
+        return Key(self.world, label, setting(self.patients, self.epsilon), self.seed)
+
+
+def setting(patients: int, epsilon: float) -> str:
+    """The label of a size and a budget."""
+    return f"{patients} / {epsilon:g}"
+
+
+def cells(
+    world: str,
+    methods: Iterable[str],
+    patients: Iterable[int],
+    epsilons: Iterable[float],
+    seeds: Iterable[int],
+    constants: tuple[Constant, ...] = (),
+    name: str = "",
+) -> Iterator[Cell]:
+    """Yield every cell of a grid; what has no budget stands once."""
+    listed, budgets, drawn = list(methods), list(epsilons), list(seeds)
+    for number in patients:
+        for method in listed:
+            for epsilon in budgets if is_private(method) else [WITHOUT_BUDGET]:
+                for seed in drawn:
+                    plain = method in REFERENCES
+                    given = () if plain else constants
+                    yield Cell(world, method, number, epsilon, seed, given, "" if plain else name)
+
+
+def measured(cell: Cell, *, boosted: bool = True) -> Metrics:
+    """Run one cell."""
+    found = world(cell.world)
+    train = found.train(cell.patients, cell.seed)
+    if cell.method == BASE_RATE:
+        return found.judge.base_rate(train)
+    if cell.method == TRAIN_ON_REAL:
+        return found.judge.metrics(train, boosted=boosted)
+    schema = with_constants(found.schema, dict(cell.constants)) if cell.constants else found.schema
+    return judged(
+        method_named(cell.method),
+        found.judge,
+        train,
+        schema=schema,
+        epsilon=cell.epsilon,
+        seed=cell.seed,
+        boosted=boosted,
+    )
+
+
+class Kept:
+    """A result file that grows cell by cell and is whole after each of them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._table = pq.read_table(path) if path.exists() else table_of([], Row)
+        columns = [self._table[name].to_pylist() for name in Key._fields]
+        self.done = {Key(*found) for found in zip(*columns, strict=True)}
+
+    def add(self, key: Key, metrics: Metrics) -> None:
+        rows = [
+            Row(key.experiment, key.method, key.seed, key.setting, metric, float(value))
+            for metric, value in metrics.items()
+        ]
+        self._table = pa.concat_tables([self._table, table_of(rows, Row)])
+        write_whole(self._path, self._table)
+        self.done.add(key)
