@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import open_worlds
 from threadpoolctl import threadpool_limits
 
 from longsynth.benchmark.cells import Cell, Kept, cells, measured
@@ -21,6 +22,7 @@ from longsynth.benchmark.experiments import BASE_RATE, TRAIN_ON_REAL, Constant
 from longsynth.benchmark.judging import Metrics
 from longsynth.benchmark.worlds import WORLDS
 
+open_worlds.register()
 SHORT = ("auprc", "brier", "ece", "marginal_ks", "correlation_error", "autocorrelation_error")
 EVALUATION = (11, 22, 33, 44, 55, *range(201, 216))  # run once, after freezing
 

@@ -73,15 +73,15 @@ def cells(
 def measured(cell: Cell, *, boosted: bool = True) -> Metrics:
     """Run one cell."""
     found = world(cell.world)
-    train = found.train(cell.patients, cell.seed)
+    train, judge = found.train(cell.patients, cell.seed), found.judge_of(cell.seed)
     if cell.method == BASE_RATE:
-        return found.judge.base_rate(train)
+        return judge.base_rate(train)
     if cell.method == TRAIN_ON_REAL:
-        return found.judge.metrics(train, boosted=boosted)
+        return judge.metrics(train, boosted=boosted)
     schema = with_constants(found.schema, dict(cell.constants)) if cell.constants else found.schema
     return judged(
         method_named(cell.method),
-        found.judge,
+        judge,
         train,
         schema=schema,
         epsilon=cell.epsilon,

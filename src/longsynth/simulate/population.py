@@ -74,25 +74,37 @@ EVENT_GROUP = np.array([0.0, 0.25])  # protected patients fare a little worse
 EVENT_SITE = np.array([0.0, 0.10, 0.20])  # by cohort
 LATE = 4  # how many slots count as late
 
+# A law for stress tests: a second course of its own that some variables follow instead.
+SECOND = np.array([False, True, True, False, False, True])  # which; columns follow VARIABLES
+SECOND_PART = 0.5  # of the event's risk
 
-def simulate(patients: int, *, seed: int) -> Cohort:
+
+def simulate(patients: int, *, seed: int, factors: int = 1) -> Cohort:
     """Draw patients from the one law; a smaller population is the start of a larger one.
 
     Each part has its own stream, filled patient by patient, so patient i is the same person
-    whatever the number drawn. All slots are in use, and values are nan where not observed.
+    whatever the number drawn. All slots are in use, and values are nan where not observed. With two
+    factors, breathing follows a second severity of its own and the event follows both.
     """
-    who, course, reading, timing, charting, outcome = np.random.default_rng(seed).spawn(6)
+    who, course, reading, timing, charting, outcome, other = np.random.default_rng(seed).spawn(7)
     group, site = _membership(who, patients)
     severity = _severity(course, site)
+    shown = np.repeat(severity[:, :, None], len(VARIABLES), axis=2)
+    at_risk = severity
+    if factors == 2:
+        second = _severity(other, site)
+        shown = np.where(SECOND, second[:, :, None], shown)
+        at_risk = (1 - SECOND_PART) * severity + SECOND_PART * second
+        at_risk = at_risk / np.hypot(1 - SECOND_PART, SECOND_PART)  # as widely spread as one
     gaps = _gaps(timing, severity, site)
     observed = _observed(charting, severity, gaps, group, site)
     return Cohort(
-        values=np.where(observed, _measurements(reading, severity, group, site), np.nan),
+        values=np.where(observed, _measurements(reading, shown, group, site), np.nan),
         observed=observed,
         gaps=gaps,
         length=np.full(patients, SLOTS, dtype=np.int64),
         group=group,
-        event=_event(outcome, severity, group, site),
+        event=_event(outcome, at_risk, group, site),
         site=site,
     )
 
@@ -127,12 +139,13 @@ def _severity(rng: Generator, site: Ints) -> Floats:
 
 
 def _measurements(rng: Generator, severity: Floats, group: Ints, site: Ints) -> Floats:
-    """What would be read in every cell (N, T, V), were every cell observed."""
-    patients, slots = severity.shape
+    """What would be read in every cell (N, T, V), were every cell observed, of the severity that
+    each variable follows (N, T, V)."""
+    patients, slots, _ = severity.shape
     for_trait, for_noise = rng.spawn(2)
     trait = TRAIT_SD * for_trait.standard_normal((patients, len(VARIABLES)))
     noise = NOISE_SD * for_noise.standard_normal((patients, slots, len(VARIABLES)))
-    shown = (SIGNAL[group][:, None] * severity)[:, :, None]
+    shown = SIGNAL[group][:, None, None] * severity
     linear = (LEVEL + SITE_READING[site] + trait)[:, None, :] + LOADING * shown + noise
     values = linear.copy()
     values[:, :, 3] = np.exp(linear[:, :, 3])
