@@ -15,6 +15,7 @@ HEAD = """\
 #
 # Go through every line. Lines marked CHECK are guesses from a name; lines marked FILL IN have to be
 # written by someone who knows the data's documentation. Remove a mark once it is settled.
+# For an import of events, MEDS or OMOP, add `source`: see docs/import.md.
 # Then: longsynth schema check FILE
 longsynth: 1
 """

@@ -66,7 +66,7 @@ def import_cohort(
         if prepared.wide:
             counts |= output.row_counts(stage)
         else:
-            counts |= output.event_counts(stage, targets, begins=begins)
+            counts |= output.event_counts(stage, targets, by_key, begins=begins)
         counts["patients_without"] = output.unknown_labels(stage, people, targets)
         output.write_rest(scratch, output.written_schema(named, unit), counts)
     return Imported(patients, len(named.variables))
