@@ -84,7 +84,8 @@ def scores(
     train, test = parts
     if method == BASE_RATE:
         guessed = base_rate(train, test)
-        return [*utility_scores(guessed), *subgroup_scores(schema, guessed)]
+        known = [*utility_scores(guessed), *subgroup_scores(schema, guessed)]
+        return [*known, *judged_events(schema, test)]
     drawn = made(method, epsilon, delta, schema, train, seed)
     predictions = train_and_predict(schema, drawn, test)
     comparisons = [c for c in COMPARISONS if c is not telling_apart]
@@ -95,6 +96,17 @@ def scores(
         *membership_scores(schema, train, test, drawn, seed=seed),
         *attribute_scores(schema, train, test, drawn),
     ]
+
+
+def judged_events(schema: Schema, test: Cohort) -> list[Score]:
+    """How many events each group has, and each at every site: few of them say little."""
+    found = {}
+    for group in (0, 1):
+        of_group = test.event * (test.group == group)
+        found[f"group{group}_events"] = of_group.sum()
+        for place, site in enumerate(schema.sites):
+            found[f"group{group}_site_{site}_events"] = of_group[test.site == place].sum()
+    return [Score(name, float(n), math.nan, math.nan, "none") for name, n in found.items()]
 
 
 def run(folder: Path, out: Path) -> None:

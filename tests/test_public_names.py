@@ -1,6 +1,7 @@
 """The Python API: exact, sorted, and the same words as the commands."""
 
 import ast
+import re
 from pathlib import Path
 
 import longsynth
@@ -15,8 +16,16 @@ def test_every_public_name_exists_and_the_list_is_sorted() -> None:
         assert getattr(longsynth, name) is not None
 
 
+def test_the_page_explains_every_public_name_and_no_other() -> None:
+    page = (SOURCE.parents[1] / "docs" / "python.md").read_text("utf-8")
+    cells = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|.*", page, re.MULTILINE)
+    errors = re.findall(r"`(\w+(?:Error|Budget))`", page)
+    named = [name for cell in cells for name in re.findall(r"`(\w+)`", cell)] + errors
+    assert sorted(named) == sorted(longsynth.__all__)
+
+
 def test_the_words_of_the_commands_are_functions() -> None:
-    for word in ("fit", "plan", "sample", "simulate", "verify"):
+    for word in ("fit", "import_cohort", "plan", "sample", "simulate", "verify"):
         assert callable(getattr(longsynth, word))
 
 

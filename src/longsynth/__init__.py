@@ -1,7 +1,7 @@
 """Synthetic longitudinal patient records under patient-level differential privacy.
 
-The words are those of the commands: `plan` what will be released, `fit` a bundle, build its
-model with `model_of`, `sample` patients, `verify` a release.
+The words are those of the commands: `import_cohort` a hospital's tables, `plan` what will be
+released, `fit` a bundle, build its model with `model_of`, `sample` patients, `verify` a release.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from longsynth.synthetic import Synthetic
 if TYPE_CHECKING:
     from longsynth.govern.release import load_release
     from longsynth.govern.verify import verify
+    from longsynth.importers.importing import import_cohort
     from longsynth.io.tables import CohortFolder, read_cohort
     from longsynth.io.writer import write_cohort
     from longsynth.run import run_fit
@@ -39,6 +40,7 @@ __all__ = [
     "SchemaError",
     "Synthetic",
     "fit",
+    "import_cohort",
     "load_release",
     "load_schema",
     "model_of",
@@ -59,10 +61,12 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"longsynth has no {name!r}")
     from longsynth import run
     from longsynth.govern import release, verify
+    from longsynth.importers import importing
     from longsynth.io import tables, writer
 
     found = {
         "CohortFolder": tables.CohortFolder,
+        "import_cohort": importing.import_cohort,
         "load_release": release.load_release,
         "read_cohort": tables.read_cohort,
         "run_fit": run.run_fit,

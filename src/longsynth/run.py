@@ -27,16 +27,16 @@ from longsynth.version import surroundings
 
 
 def run_fit(
-    cohort: Path,
-    out: Path,
+    cohort: Path | str,
+    out: Path | str,
     *,
     epsilon: float | None = None,
     delta: float | None = None,
     method: str = "trust",
     accounting: Accounting = "zcdp",
-    book: Path | None = None,
+    book: Path | str | None = None,
     dataset: str | None = None,
-    governance: Path | None = None,
+    governance: Path | str | None = None,
     fitted_by: str | None = None,
     noise: NoiseSource | None = None,
 ) -> Bundle:
@@ -61,7 +61,7 @@ def run_fit(
     with (
         noting() as afterwards,
         CohortFolder(cohort) as source,
-        new_folder(out) as scratch,
+        new_folder(Path(out)) as scratch,
         progress_bar() as progress,
     ):
         settled = source.schema.settled(source.patients)

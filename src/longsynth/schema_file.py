@@ -9,14 +9,22 @@ from longsynth.errors import SchemaError
 from longsynth.schema import Schema
 from longsynth.yaml_text import Format
 
-_FORMAT = Format(Schema, "schema", "longsynth: 1", SchemaError)
+_FORMAT = Format(Schema, "schema", "longsynth: 1", "longsynth schema new", SchemaError)
 
 
 def load_schema(path: Path | str) -> Schema:
     """Read and check a schema.yaml; every problem names its line and a remedy."""
+    return parse_text(schema_text(path), str(_file(path)))
+
+
+def schema_text(path: Path | str) -> str:
+    """Return what stands in a schema.yaml, comments and all."""
+    return _FORMAT.decode(_FORMAT.read(_file(path)), str(_file(path)))
+
+
+def _file(path: Path | str) -> Path:
     path = Path(path)
-    path = path / "schema.yaml" if path.is_dir() else path
-    return parse_text(_FORMAT.decode(_FORMAT.read(path), str(path)), str(path))
+    return path / "schema.yaml" if path.is_dir() else path
 
 
 def parse_text(text: str, where: str) -> Schema:

@@ -30,10 +30,39 @@ class Rows:
 def pack(rows: Rows, schema: Schema) -> Cohort:
     """Return one record a patient. With absolute times a patient's first row is time zero."""
     with np.errstate(all="ignore"):  # times far apart may overflow; `nan_to_num` bounds the gap
-        return _packed(rows, schema)
+        return _packed(rows, _slotted(rows, schema), schema)
 
 
-def _packed(rows: Rows, schema: Schema) -> Cohort:
+def row_counts(rows: Rows, schema: Schema) -> dict[str, int]:
+    """Count what becomes of rows that have a time; each is in one of the counts. Raw facts."""
+    with np.errstate(all="ignore"):
+        slots = _slotted(rows, schema)
+    kept = slots.position < schema.slots
+    taken, stay = int(slots.taken.sum()), int(kept[slots.slot[slots.taken]].sum())
+    return {
+        "rows_past_the_horizon": int((np.isfinite(rows.time) & ~slots.usable).sum()),
+        "rows_of_patients_without_an_anchor": int(slots.usable.sum()) - taken,
+        "rows_past_the_last_slot": taken - stay,
+        "rows_merged_into_the_slot_of_another": stay - int(kept.sum()),
+        "slots_in_use": int(kept.sum()),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Slots:
+    """Where the slots of some patients open, and which of them takes in each row."""
+
+    first_row: Ints  # (n,), of each patient
+    zero: Floats  # (n,), each patient's time zero
+    usable: Bools  # (R,): the row has a time, and not past the horizon
+    taken: Bools  # (R,): and its patient has a slot
+    slot: Ints  # (R,), the slot of each row that is taken
+    start: Ints  # (S,), the row at which each slot opens
+    patient: Ints  # (S,), from 0 on
+    position: Ints  # (S,), among its patient's slots
+
+
+def _slotted(rows: Rows, schema: Schema) -> _Slots:
     fresh = np.diff(rows.patient, prepend=rows.patient[0] - 1) != 0
     first_row, owner = np.flatnonzero(fresh), np.cumsum(fresh) - 1  # (n,), (R,)
     absolute = schema.time.unit == "timestamp"
@@ -42,30 +71,39 @@ def _packed(rows: Rows, schema: Schema) -> Cohort:
     if schema.slot_rule.horizon is not None:
         usable &= rows.time - zero[owner] <= schema.slot_rule.horizon + SLACK
 
-    start = _openings(rows, usable, owner, schema)  # (slots in all,): the first row of each
-    slot_owner = owner[start]
-    number = np.bincount(slot_owner, minlength=len(first_row))  # slots of each patient
+    start = _openings(rows, usable, owner, schema)
+    patient = owner[start]
+    number = np.bincount(patient, minlength=len(first_row))  # slots of each patient
     before = np.cumsum(number) - number
-    position = np.arange(len(start)) - before[slot_owner]
-    gaps = np.diff(rows.time[start], prepend=0.0)
-    leading = position == 0
-    gaps[leading] = (rows.time[start] - zero[slot_owner])[leading]
-    merged = _merged(rows, usable & (number[owner] > 0), start, before[owner], schema)
+    opened = np.zeros(len(owner), np.int64)
+    opened[start] = 1
+    slot = np.maximum(np.cumsum(opened) - 1, before[owner])  # rows before the first: to it
+    taken = usable & (number[owner] > 0)
+    position = np.arange(len(start)) - before[patient]
+    return _Slots(first_row, zero, usable, taken, slot, start, patient, position)
 
-    keep = position < schema.slots
-    place = slot_owner[keep], position[keep]
-    packed = np.full((len(first_row), schema.slots, rows.values.shape[1]), np.nan)
+
+def _packed(rows: Rows, slots: _Slots, schema: Schema) -> Cohort:
+    opens, patients = rows.time[slots.start], len(slots.first_row)
+    gaps = np.diff(opens, prepend=0.0)
+    leading = slots.position == 0
+    gaps[leading] = (opens - slots.zero[slots.patient])[leading]
+    merged = _merged(rows, slots, schema)
+
+    keep = slots.position < schema.slots
+    place = slots.patient[keep], slots.position[keep]
+    packed = np.full((patients, schema.slots, rows.values.shape[1]), np.nan)
     packed_gaps = np.zeros(packed.shape[:2])
     packed[place] = merged[keep]
     packed_gaps[place] = np.nan_to_num(gaps[keep])
     static = np.array(schema.layout.static)
     if static.any():
         packed[:, :, static] = np.nan
-        packed[:, 0, static] = rows.values[first_row][:, static]
+        packed[:, 0, static] = rows.values[slots.first_row][:, static]
     observed = np.isfinite(packed)
     packed[~observed] = np.nan
-    site, group, event = rows.labels[first_row].T
-    length = np.minimum(number, schema.slots)
+    site, group, event = rows.labels[slots.first_row].T
+    length = np.bincount(slots.patient[keep], minlength=patients)
     return Cohort(packed, observed, packed_gaps, length, group, event, site)
 
 
@@ -113,11 +151,10 @@ def _next(here: Ints, end: Ints, when: Floats, wanted: Floats) -> Ints:
     return np.asarray(low)
 
 
-def _merged(rows: Rows, taken: Bools, start: Ints, first_slot: Ints, schema: Schema) -> Floats:
+def _merged(rows: Rows, slots: _Slots, schema: Schema) -> Floats:
     """Return one row a slot; not finite where nothing was observed."""
-    opened = np.zeros(len(taken), np.int64)
-    opened[start] = 1
-    slot = np.maximum(np.cumsum(opened) - 1, first_slot)[taken]  # rows before the first: to it
+    start, taken = slots.start, slots.taken
+    slot = slots.slot[taken]
     if len(slot) == len(start):
         return rows.values[start]  # nothing to merge
     values, time = rows.values[taken], rows.time[taken]

@@ -37,6 +37,7 @@ class Format(Generic[Model]):
     model: type[Model]
     noun: str  # what people call it
     start: str  # its first line
+    made_by: str  # the command that writes a first one
     refusal: type[Refused]
     told: int = 20  # problems, at most
 
@@ -44,6 +45,10 @@ class Format(Generic[Model]):
         try:
             with path.open("rb") as file:
                 content = file.read(LARGEST + 1)
+        except FileNotFoundError:
+            raise self.refusal(
+                f"{path} does not exist: write it with `{self.made_by}`, or give one that does."
+            ) from None
         except OSError as error:
             raise self.refusal(f"{path} cannot be read: {error.strerror}.") from None
         if len(content) > LARGEST:

@@ -65,6 +65,32 @@ def test_a_first_schema_reads_names_and_no_row(tmp_path: Path, kind: str) -> Non
     assert str(SENTINEL) not in text
 
 
+def test_names_alone_tell_what_is_known_once_a_patient() -> None:
+    names = ("patient_id", "time", "HR", "age", "sex", "humour")
+    schema = parse_text(starting_schema("mine", Columns(names, names)), "schema.yaml")
+    assert {v.name: v.static for v in schema.variables} == {
+        "heart_rate": False,
+        "age": True,
+        "sex": True,
+    }
+
+
+def test_a_long_table_of_events_has_no_columns_to_start_from(tmp_path: Path) -> None:
+    (tmp_path / "events.csv").write_text(f"patient_id,time,variable,value\n1,0,HR,{SENTINEL}\n")
+    (tmp_path / "patients.csv").write_text("patient_id,group,event\n1,0,0\n")
+    with pytest.raises(CohortError, match="with --columns"):
+        read_columns(tmp_path)
+
+
+def test_a_check_counts_the_marks_that_are_left(tmp_path: Path) -> None:
+    file = tmp_path / "schema.yaml"
+    file.write_text(starting_schema("mine", Columns(("HR",), ("outcome",))))
+    said = CliRunner().invoke(app, ["schema", "check", str(file)])
+    assert "still marked CHECK or FILL IN: 8." in said.output
+    file.write_text("\n".join(line.partition("# ")[0] for line in file.read_text().splitlines()))
+    assert "Nothing looks odd" in CliRunner().invoke(app, ["schema", "check", str(file)]).output
+
+
 def test_two_columns_of_one_meaning_keep_two_names() -> None:
     names = ("patient_id", "time", "SysABP", "NISysABP", "weight")
     schema = parse_text(starting_schema("mine", Columns(names, ("patient_id",))), "schema.yaml")

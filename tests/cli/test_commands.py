@@ -235,7 +235,7 @@ def refusals(work: Path, tmp: Path) -> dict[str, tuple[list[object], str]]:
         "missing option": (fit, "epsilon"),
         "unknown command": (["fitt"], "fit"),
         "bad schema": (["plan", bad_yaml, "--patients", 5, *PROMISE], "line 2"),
-        "no schema": (["plan", tmp / "none.yaml", "--patients", 5, *PROMISE], "cannot be read"),
+        "no schema": (["plan", tmp / "none.yaml", "--patients", 5, *PROMISE], "does not exist"),
         "no patients": (
             ["plan", cohort / "schema.yaml", "--patients", 0, *PROMISE],
             "at least one",

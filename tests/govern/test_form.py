@@ -637,7 +637,7 @@ def test_refusals_of_the_commands_name_the_remedy(tmp_path: Path) -> None:
         "exists already: ": ("page", EXAMPLE, "--out", tmp_path / "there.md"),
         "neither .html nor .md": ("page", EXAMPLE, "--out", tmp_path / "page.pdf"),
         "cannot be created": ("new", "--out", tmp_path / "no/where.yaml"),
-        "cannot be read": ("check", tmp_path / "nowhere.yaml"),
+        "with `longsynth governance new`": ("check", tmp_path / "nowhere.yaml"),
         "departs from": ("check", EXAMPLE, "--schema", tmp_path / "s.yaml"),
     }
     for sentence, arguments in cases.items():

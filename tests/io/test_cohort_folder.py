@@ -644,7 +644,7 @@ def test_a_missing_or_wrong_schema_is_refused(folder: Write) -> None:
     with pytest.raises(SchemaError, match="line 1: name: is required"):
         CohortFolder(path)
     (path / "schema.yaml").unlink()
-    with pytest.raises(SchemaError, match="cannot be read: No such file"):
+    with pytest.raises(SchemaError, match="does not exist: write it with `longsynth schema new`"):
         CohortFolder(path)
 
 
@@ -689,9 +689,9 @@ def test_repairs_count_each_kind(folder: Write) -> None:
         ("1", 2.0, "inf", INF),  # no numbers
         ("1", 2.0, None, 1.0),  # merged
         ("1", 2.0, "84", 1.0),  # merged
-        ("1", 3.0, "85", 1.0),  # a fourth time
-        ("1", 4.0, "86", 1.0),  # a fifth time
-        ("1", 4.0, "87", 1.0),  # merged
+        ("1", 3.0, "85", 1.0),  # past the last slot
+        ("1", 4.0, "86", 1.0),  # past the last slot
+        ("1", 4.0, "87", 1.0),  # past the last slot
         ("2", 1.0, "900", 1.0),  # wild, and read as it stands
         ("ghost", 1.0, "1", 1.0),  # unknown patient
         (None, 1.0, "1", 1.0),  # unknown patient
@@ -712,8 +712,11 @@ def test_repairs_count_each_kind(folder: Write) -> None:
             "rows_without_usable_time": 2,
             "rows_of_unknown_patients": 3,
             "patients_without_rows": 2,
-            "rows_merged_with_one_of_the_same_time": 3,
-            "times_past_the_last_slot": 2,
+            "rows_past_the_horizon": 0,
+            "rows_of_patients_without_an_anchor": 0,
+            "rows_past_the_last_slot": 3,
+            "rows_merged_into_the_slot_of_another": 2,
+            "slots_in_use": 4,
             "cells_not_a_finite_number": {"pulse": 2, "oxygen": 1},
             "labels_set_to_the_first_level": {"group": 2, "event": 1, "site": 0},
         }
@@ -728,8 +731,11 @@ def test_a_clean_cohort_needs_no_repair(folder: Write) -> None:
             "rows_without_usable_time": 0,
             "rows_of_unknown_patients": 0,
             "patients_without_rows": 0,
-            "rows_merged_with_one_of_the_same_time": 0,
-            "times_past_the_last_slot": 0,
+            "rows_past_the_horizon": 0,
+            "rows_of_patients_without_an_anchor": 0,
+            "rows_past_the_last_slot": 0,
+            "rows_merged_into_the_slot_of_another": 0,
+            "slots_in_use": 3,
             "cells_not_a_finite_number": {"pulse": 0, "oxygen": 0},
             "labels_set_to_the_first_level": {"group": 0, "event": 0},
         }
@@ -739,7 +745,7 @@ def test_a_cohort_without_rows_has_nothing_to_repair_but_that(folder: Write) -> 
     with CohortFolder(folder("patient_id,time,pulse,oxygen\n")) as source:
         found = source.repairs()
     assert (found["rows"], found["patients_without_rows"]) == (0, 2)
-    assert found["times_past_the_last_slot"] == 0
+    assert found["rows_past_the_last_slot"] == found["slots_in_use"] == 0
 
 
 def test_duckdb_shows_no_progress_of_its_own(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from longsynth.records import Cohort
 from longsynth.schema import Schema, Variable
-from longsynth.slots import Rows, pack
+from longsynth.slots import Rows, pack, row_counts
 
 Row = tuple[float, list[float]]  # time, and a value of each variable
 
@@ -33,7 +33,7 @@ def schema_of(
     return Schema.model_validate(about | {"variables": variables, "slot_rule": rule})
 
 
-def packed(schema: Schema, *patients: list[Row], static: float = NAN) -> Cohort:
+def rows_of(schema: Schema, *patients: list[Row], static: float = NAN) -> Rows:
     """Patients, each a list of rows in any order; static columns hold `static` in every row."""
     found = []
     for p, rows in enumerate(patients):
@@ -44,7 +44,11 @@ def packed(schema: Schema, *patients: list[Row], static: float = NAN) -> Cohort:
             )
     number, time, values = zip(*found, strict=True)
     labels = np.zeros((len(found), 3), np.int64)
-    return pack(Rows(np.array(number), np.array(time), np.array(values), labels), schema)
+    return Rows(np.array(number), np.array(time), np.array(values), labels)
+
+
+def packed(schema: Schema, *patients: list[Row], static: float = NAN) -> Cohort:
+    return pack(rows_of(schema, *patients, static=static), schema)
 
 
 def shown(cohort: Cohort, v: int = 0, patient: int = 0) -> list[float | None]:
@@ -213,8 +217,8 @@ def test_the_picture_in_the_documentation_shows_what_happens() -> None:
 # The rule once more, a patient and a row at a time.
 
 
-def plain(rows: list[Row], schema: Schema) -> tuple[list[float], list[list[float | None]]]:
-    """Gaps, and the values of each slot."""
+def in_slots(rows: list[Row], schema: Schema) -> tuple[float, list[float], list[list[Row]]]:
+    """Time zero, when slots open, and the rows in each."""
     rule, names = schema.slot_rule, [v.name for v in schema.variables]
     zero = min((t for t, _ in rows), default=0.0) if schema.time.unit == "timestamp" else 0.0
     rows = [(t, x) for t, x in rows if rule.horizon is None or t - zero <= rule.horizon]
@@ -227,10 +231,17 @@ def plain(rows: list[Row], schema: Schema) -> tuple[list[float], list[list[float
     inside: list[list[Row]] = [[] for _ in openings]
     for time, values in rows if openings else []:
         inside[max(sum(o <= time for o in openings) - 1, 0)].append((time, values))
+    return zero, openings, inside
+
+
+def plain(rows: list[Row], schema: Schema) -> tuple[list[float], list[list[float | None]]]:
+    """Gaps, and the values of each slot."""
+    zero, openings, inside = in_slots(rows, schema)
+    usual = schema.slot_rule.aggregate
     gaps = [b - a for a, b in zip([zero, *openings], openings, strict=False)]
     merged = [
         [
-            one([(t, x[v]) for t, x in found if isfinite(x[v])], variable, rule.aggregate)
+            one([(t, x[v]) for t, x in found if isfinite(x[v])], variable, usual)
             for v, variable in enumerate(schema.variables)
         ]
         for found in inside
@@ -294,3 +305,38 @@ def test_the_rule_is_the_one_that_is_written_down(
         for v in range(len(ALL)):
             assert shown(cohort, v, p) == [values[v] for values in merged]
         assert not cohort.observed[p, len(gaps) :].any()
+
+
+@settings(max_examples=400, deadline=None)
+@given(schemas(), st.lists(st.lists(a_row, max_size=14), min_size=1, max_size=4))
+def test_each_row_is_counted_once_by_what_becomes_of_it(
+    schema: Schema, patients: list[list[Row]]
+) -> None:
+    kept = [in_slots(rows, schema)[2][: schema.slots] for rows in patients]
+    later = [in_slots(rows, schema)[2][schema.slots :] for rows in patients]
+    found = row_counts(rows_of(schema, *patients), schema)
+    assert sum(found.values()) == sum(map(len, patients))
+    assert found["slots_in_use"] == sum(map(len, kept))
+    assert found["slots_in_use"] + found["rows_merged_into_the_slot_of_another"] == sum(
+        len(slot) for slots in kept for slot in slots
+    )
+    assert found["rows_past_the_last_slot"] == sum(len(slot) for slots in later for slot in slots)
+    unanchored = schema.model_copy(
+        update={"slot_rule": schema.slot_rule.model_copy(update={"anchors": ()})}
+    )
+    in_time = sum(len(slot) for rows in patients for slot in in_slots(rows, unanchored)[2])
+    assert found["rows_past_the_horizon"] == sum(map(len, patients)) - in_time
+
+
+def test_rows_of_a_patient_without_an_anchor_are_counted_as_such() -> None:
+    schema = schema_of(PULSE, SODIUM, anchors=["pulse"], merge=2, horizon=10, slots=2)
+    never = [(1.0, [NAN, 140.0]), (2.0, [NAN, 141.0])]
+    often = [(0.0, [80.0, NAN]), (1.0, [81.0, NAN]), (2.0, [82.0, NAN]), (4.0, [83.0, NAN])]
+    late = [(11.0, [84.0, NAN])]
+    assert row_counts(rows_of(schema, never, [], often + late), schema) == {
+        "rows_past_the_horizon": 1,
+        "rows_of_patients_without_an_anchor": 2,
+        "rows_past_the_last_slot": 1,
+        "rows_merged_into_the_slot_of_another": 1,
+        "slots_in_use": 2,
+    }

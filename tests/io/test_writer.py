@@ -81,7 +81,7 @@ def test_slots_without_a_gap_between_them_stay_apart(start: float, tmp_path: Pat
     assert found.length.tolist() == [4] * 5
     assert np.abs(found.gaps - cohort.gaps).max() <= 4 * np.spacing(start)
     with CohortFolder(folder) as source:
-        assert source.repairs()["rows_merged_with_one_of_the_same_time"] == 0
+        assert source.repairs()["rows_merged_into_the_slot_of_another"] == 0
 
 
 def test_observations_have_the_documented_columns_in_order_and_nothing_else(tmp_path: Path) -> None:

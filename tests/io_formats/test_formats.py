@@ -1,7 +1,11 @@
 """Synthetic patients leave as events or as MEDS, and come back as the same patients."""
 
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +21,7 @@ from longsynth.schema import Schema
 from longsynth.synthetic import Synthetic
 
 SLOTS = 5
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def rich_schema() -> Schema:
@@ -137,6 +142,49 @@ def test_meds_passes_the_validation_of_its_own_package(drawn: Synthetic, tmp_pat
     codes = set(pq.read_table(out / "metadata" / "codes.parquet").column("code").to_pylist())
     for shard in (out / "data").iterdir():
         assert set(pq.read_table(shard).column("code").to_pylist()) <= codes
+
+
+@pytest.mark.skipif(
+    find_spec("meds_reader") is None, reason="meds_reader, a MEDS tool, is not installed"
+)
+def test_a_meds_tool_reads_every_event_by_the_commands_of_the_page(
+    drawn: Synthetic, tmp_path: Path
+) -> None:
+    out = written(drawn, "meds", tmp_path / "synthetic")
+    lines = re.findall(
+        r"^(meds_reader_\w+) (.*)$", (DOCS / "formats.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert [tool for tool, _ in lines] == ["meds_reader_convert", "meds_reader_verify"]
+    for tool, arguments in lines:
+        command = [str(Path(sys.executable).with_name(tool)), *arguments.split()]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    from meds_reader import SubjectDatabase
+
+    rows = pq.read_table(out / "data").to_pylist()
+    with SubjectDatabase(str(tmp_path / "database"), num_threads=1) as database:
+        read = [
+            {
+                "subject_id": subject,
+                "time": e.time,
+                "code": e.code,
+                "numeric_value": e.numeric_value,
+            }
+            for subject in sorted(database)
+            for e in database[subject].events
+        ]
+    assert len(read) == len(rows) > 1000
+    assert read == sorted(rows, key=lambda row: row["subject_id"])
+
+
+def test_the_example_of_the_python_page_runs(drawn: Synthetic, tmp_path: Path) -> None:
+    schema = written(drawn, "meds", tmp_path / "hospital") / "schema.yaml"
+    schema.rename(tmp_path / "schema.yaml")
+    page = (DOCS / "python.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    shown = f"{code}print(synthetic.patients)"
+    command = [sys.executable, "-c", shown]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert run.stdout == "500\n", run.stderr
 
 
 @pytest.mark.parametrize("form", list(FORMATS))

@@ -77,6 +77,14 @@ def test_long_events_become_rows_in_the_schemas_units_and_levels(tmp_path: Path)
     assert rows_of(folder, "patients") == [("1", "m", "0"), ("2", "f", "1"), ("3", "f", "0")]
 
 
+def test_a_variable_that_no_event_has_is_counted_as_none(tmp_path: Path) -> None:
+    without = "".join(x for x in EVENTS.splitlines(keepends=True) if "mode" not in x)
+    folder = imported("events", tables(tmp_path / "in", events=without), tmp_path, SCHEMA)
+    counts = json.loads((folder / "internal/import.json").read_text())["by_name"]
+    assert set(counts) == {"pulse", "temperature", "mode"}
+    assert set(counts["mode"].values()) == {0}
+
+
 def test_parquet_tables_give_the_same_with_whole_numbers_as_ids(tmp_path: Path) -> None:
     lines = [line.split(",") for line in EVENTS.splitlines()]
     columns = dict(zip(lines[0], zip(*lines[1:], strict=True), strict=True))

@@ -69,6 +69,18 @@ def zoned(table: str, column: str) -> dict[str, pa.Table]:
     return replaced(table, column, omop_tables()[table][column].cast(pa.timestamp("us", "UTC")))
 
 
+def zoned_beside_text() -> dict[str, pa.Table]:
+    """Only measurements say their zone; all other stamps are text, as in many exports."""
+    tables = zoned("measurement", "measurement_datetime")
+    for name, table in tables.items():
+        for i, field in enumerate(table.schema):
+            if field.type == pa.timestamp("us"):
+                tables[name] = tables[name].set_column(
+                    i, field.name, table.column(i).cast(pa.string())
+                )
+    return tables
+
+
 def with_source(**source: Any) -> dict[str, Any]:
     changed = dict(SCHEMA["variables"][0], source=source)
     return SCHEMA | {"variables": [changed, *SCHEMA["variables"][1:]]}
@@ -112,6 +124,10 @@ OMOP_TABLES = {
     "a date as a number": (
         lambda: replaced("death", "death_date", pa.array([20200103])),
         "death.death_date is stored as integer: store it as dates",
+    ),
+    "stamps with a zone and as text": (
+        zoned_beside_text,
+        "measurement.measurement_datetime has a time zone and ",
     ),
     "stamps with and without a zone": (
         lambda: zoned("measurement", "measurement_datetime"),

@@ -192,7 +192,9 @@ def test_a_file_is_read_with_or_without_a_byte_order_mark(tmp_path: Path) -> Non
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
     for path, named in ((tmp_path / "none.yaml", "none.yaml"), (tmp_path, "schema.yaml")):
-        assert refusal_of_file(path).startswith(f"{tmp_path / named} cannot be read: ")
+        assert refusal_of_file(path).startswith(
+            f"{tmp_path / named} does not exist: write it with "
+        )
 
 
 def test_a_file_that_is_not_utf_8_is_refused_with_its_line(tmp_path: Path) -> None:

@@ -42,6 +42,11 @@ def read_columns(folder: Path) -> Columns:
     """
     if not folder.is_dir():
         raise CohortError(f"{folder} is not a folder: give the cohort's folder.")
+    if any((folder / f"events.{end}").is_file() for end in ("parquet", "csv")):
+        raise CohortError(
+            f"{folder} has a long table of events, whose variables are cells and not columns: "
+            "leave out --cohort, and name them for a new schema with --columns."
+        )
     return Columns(_names(folder, "observations"), _names(folder, "patients"))
 
 

@@ -14,9 +14,12 @@ HEAD = """\
 # data was read, and none may be: bounds, levels and units must be known before.
 #
 # Go through every line. Lines marked CHECK are guesses from a name; lines marked FILL IN have to be
-# written by someone who knows the data's documentation. Then: longsynth schema check FILE
+# written by someone who knows the data's documentation. Remove a mark once it is settled.
+# For an import of events, MEDS or OMOP, add `source`: see docs/import.md.
+# Then: longsynth schema check FILE
 longsynth: 1
 """
+MARK = re.compile(r"# (?:CHECK|FILL IN)")
 LABELS = {
     "group": "the group whose results are audited, the reference first",
     "event": "the outcome, no event first",
@@ -36,19 +39,24 @@ def starting_schema(name: str, columns: Columns) -> str:
         *_roles(columns),
         "variables:",
     ]
-    found = [(c, False) for c in columns.observations if role_of(c) is None]
-    taken = {c for c, _ in found}
-    found += [(c, True) for c in columns.patients if role_of(c) is None and c not in taken]
+    both = dict.fromkeys((*columns.observations, *columns.patients))
     names: set[str] = set()
-    for column, of_patient in found:
+    for column in [c for c in both if role_of(c) is None]:
         match = known(column)
+        of_patient = column not in columns.observations
         if match is None:
             lines += _unknown(column, of_patient)
             continue
         name = match.variable.name if match.variable.name not in names else _own_name(column, names)
         names.add(name)
+        of_patient |= column in columns.patients and match.variable.static
         lines += _variable(name, column, match, of_patient)
     return "\n".join(lines) + "\n"
+
+
+def unsettled(text: str) -> int:
+    """How many lines of a schema are still marked."""
+    return sum(MARK.search(line) is not None for line in text.splitlines())
 
 
 def _roles(columns: Columns) -> Iterator[str]:

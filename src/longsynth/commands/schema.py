@@ -21,7 +21,7 @@ def new(
 ) -> None:
     """Write a commented starting schema from column names and a catalogue of public facts."""
     from longsynth.catalogue.columns import Columns, read_columns
-    from longsynth.catalogue.starting import starting_schema
+    from longsynth.catalogue.starting import starting_schema, unsettled
     from longsynth.errors import Refused
     from longsynth.folders import write_whole
 
@@ -37,9 +37,9 @@ def new(
     text = starting_schema(name, found)
     write_whole(out, text.encode())
     typer.echo(
-        f"Wrote {out} from {len(found.observations)} and {len(found.patients)} column names; no "
-        f"row was read. Settle its {text.count('FILL IN') - 1} FILL IN and "
-        f"{text.count('CHECK') - 1} CHECK marks.\nNext: longsynth schema check {out}"
+        f"Wrote {out} from {len({*found.observations, *found.patients})} column names; no row was "
+        f"read. Settle the {unsettled(text)} lines that are marked CHECK or FILL IN.\n"
+        f"Next: longsynth schema check {out}"
     )
 
 
@@ -53,14 +53,17 @@ def check(
     """Say what looks odd: unknown columns, bounds against the catalogue. No value is read."""
     from longsynth.catalogue.check import remarks
     from longsynth.catalogue.columns import read_columns
-    from longsynth.schema_file import load_schema
+    from longsynth.catalogue.starting import unsettled
+    from longsynth.schema_file import load_schema, schema_text
 
     found = load_schema(schema)
     said = list(remarks(found, read_columns(cohort) if cohort else None))
+    if marked := unsettled(schema_text(schema)):
+        said.append(f"lines still marked CHECK or FILL IN: {marked}. Settle each, remove its mark.")
     for remark in said:
         typer.echo(f"- {remark}")
     variables = len(found.variables)
     typer.echo(
         f"The schema is valid: {variables} variables in {found.slots} slots. "
-        + (f"{len(said)} things to look at." if said else "Nothing looks odd.")
+        + (f"To look at: {len(said)}, see above." if said else "Nothing looks odd.")
     )

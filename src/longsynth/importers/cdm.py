@@ -180,6 +180,7 @@ def check_types(tables: Tables, found: Kinds, takes: dict[Role, tuple[Kind, ...]
         for table, columns in tables.items()
         for column in columns
         if (kind := found[table].get(column.name)) in ("timestamp", "zoned")
+        or (kind == "text" and column.name.endswith("_datetime"))
     }
     if len(zones) > 1:
         raise CohortError(

@@ -31,18 +31,22 @@ class Imported:
 
 
 def import_cohort(
-    form: Format, source: str, schema: Path, out: Path, step: Step = lambda _: None
+    form: Format,
+    source: Path | str,
+    schema: Path | str,
+    out: Path | str,
+    step: Step = lambda _: None,
 ) -> Imported:
     """Write a cohort folder whole, or not at all. What is returned and told is public."""
     named = load_schema(schema)
     targets = targets_of(named)
     problem = "the source cannot be read: is a file damaged, or the disk full?"
     with (
-        new_folder(out, owner_only=True) as scratch,
+        new_folder(Path(out), owner_only=True) as scratch,
         Stage(len(named.variables)) as stage,
         sealed(problem),
     ):
-        prepared = FORMATS[form](source, named, targets, stage, step)
+        prepared = FORMATS[form](str(source), named, targets, stage, step)
         patients = output.count_patients(stage)
         unit = "timestamp" if prepared.stamps else "hours"
         time = moment("hours") if prepared.stamps else "hours"
@@ -62,7 +66,7 @@ def import_cohort(
         if prepared.wide:
             counts |= output.row_counts(stage)
         else:
-            counts |= output.event_counts(stage, targets, begins=begins)
+            counts |= output.event_counts(stage, targets, by_key, begins=begins)
         counts["patients_without"] = output.unknown_labels(stage, people, targets)
         output.write_rest(scratch, output.written_schema(named, unit), counts)
     return Imported(patients, len(named.variables))

@@ -161,7 +161,9 @@ def write_rest(folder: Path, schema: Schema, counts: dict[str, Any]) -> None:
     (internal / "NOT_FOR_RELEASE.md").write_text(NOTICE, encoding="utf-8")
 
 
-def event_counts(stage: Stage, targets: Sequence[Target], *, begins: bool) -> dict[str, Any]:
+def event_counts(
+    stage: Stage, targets: Sequence[Target], by_key: Finds, *, begins: bool
+) -> dict[str, Any]:
     """What became of every event. Raw facts: never for a terminal."""
     rows, timeless = stage.row(f"SELECT count(*), {WITHOUT_TIME} FROM events")
     unknown = stage.row("SELECT count(*) FROM events ANTI JOIN people USING (id)")
@@ -178,17 +180,17 @@ def event_counts(stage: Stage, targets: Sequence[Target], *, begins: bool) -> di
         if len(units.setdefault(number, {})) < UNITS_SHOWN:
             units[number][unit] = times
     names = ("events", "in_the_record", "in_a_unit_that_is_not_mapped", "without_a_usable_value")
-    named = {t.number: t.name for t in targets}
+    counted = {number: tuple(counts) for number, *counts in found}
     return {
         "events": rows,
         "events_without_usable_time": timeless,
         "events_of_unknown_patients": unknown[0],
         "patients_without_a_start": started[0],
         "by_name": {
-            named[number]: dict(zip(names, counted, strict=True))
-            | ({"units_that_are_not_mapped": units[number]} if number in units else {})
-            for number, *counted in sorted(found)
-            if number in named
+            t.name: dict(zip(names, counted.get(t.number, (0, 0, 0, 0)), strict=True))
+            | ({"units_that_are_not_mapped": units[t.number]} if t.number in units else {})
+            for t in targets
+            if by_key(t)
         },
     }
 

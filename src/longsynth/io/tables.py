@@ -7,6 +7,7 @@ is passed on.
 """
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,7 +34,7 @@ from longsynth.io.sql import (
 from longsynth.records import Cohort, rebatched
 from longsynth.schema import Schema
 from longsynth.schema_file import load_schema
-from longsynth.slots import Rows, pack
+from longsynth.slots import Rows, pack, row_counts
 
 ROWS = 65_536  # a batch from DuckDB
 MEMORY, MEMORY_A_VARIABLE = 256, 8  # MB that DuckDB may hold before it sorts on disk
@@ -70,10 +71,10 @@ class CohortFolder:
 
     def batches(self) -> Iterator[Cohort]:
         """Yield every patient of the patient table once, the same number in every batch."""
-        return rebatched(self._parts())
+        return rebatched(pack(rows, self.schema) for rows in self._rows())
 
-    def _parts(self) -> Iterator[Cohort]:
-        """Yield whole patients as DuckDB's rows happen to bring them."""
+    def _rows(self) -> Iterator[Rows]:
+        """Yield the rows of whole patients as DuckDB happens to bring them."""
         names = ", ".join(f"v{v}" for v in range(len(self.schema.variables)))  # static ones too
         query = f"""
             SELECT number, site, grp, event, time, {names}
@@ -91,10 +92,10 @@ class CohortFolder:
             number = table.column("number").to_numpy()
             whole = int(np.searchsorted(number, number[-1])) if len(number) else 0
             if whole:
-                yield self._packed(table.slice(0, whole))
+                yield self._as_rows(table.slice(0, whole))
             rest = table.slice(whole)
         if rest is not None and len(rest):
-            yield self._packed(rest)
+            yield self._as_rows(rest)
 
     def repairs(self) -> dict[str, Any]:
         """Count what was read differently than it stands in the files. Not for release."""
@@ -128,19 +129,16 @@ class CohortFolder:
             usable = self._one_row("SELECT count(*) FROM rows")
             unknown = self._one_row("SELECT count(*) FROM rows ANTI JOIN people USING (id)")
             empty = self._one_row("SELECT count(*) FROM people ANTI JOIN rows USING (id)")
-            shared, late = self._one_row(f"""
-                SELECT coalesce(sum(n - times), 0),
-                       coalesce(sum(greatest(times - {self.schema.slots}, 0)), 0)
-                FROM (SELECT count(*) AS n, count(DISTINCT time) AS times
-                      FROM rows SEMI JOIN people USING (id) GROUP BY id)""")
+        slotted: Counter[str] = Counter()
+        for rows in self._rows():
+            slotted.update(row_counts(rows, self.schema))
         return {
             "rows": total[0],
             "csv_lines_with_too_many_or_too_few_cells": self._uneven,
             "rows_without_usable_time": total[0] - usable[0],
             "rows_of_unknown_patients": unknown[0],
             "patients_without_rows": empty[0],
-            "rows_merged_with_one_of_the_same_time": shared,
-            "times_past_the_last_slot": late,
+            **slotted,
             "cells_not_a_finite_number": cells,
             "labels_set_to_the_first_level": dict(zip(levels, labels_, strict=True)),
         }
@@ -208,14 +206,13 @@ class CohortFolder:
             raise CohortError("the patient table is empty: there is nobody to describe.")
         return int(number)
 
-    def _packed(self, table: pa.Table) -> Cohort:
+    def _as_rows(self, table: pa.Table) -> Rows:
         columns = {name: table.column(name).to_numpy() for name in table.column_names}
         values = [columns[f"v{v}"] for v in range(len(self.schema.variables))]
         labels = [columns[name].astype(np.int64) for name in ("site", "grp", "event")]
-        rows = Rows(
+        return Rows(
             columns["number"], columns["time"], np.stack(values, axis=1), np.stack(labels, axis=1)
         )
-        return pack(rows, self.schema)
 
     def _one_row(self, query: str) -> tuple[int, ...]:
         return tuple(self._connection.execute(query).fetchall()[0])

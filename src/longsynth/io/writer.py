@@ -35,12 +35,13 @@ class Trajectories(Protocol):
     def site(self) -> NDArray[np.int64]: ...
 
 
-def write_cohort(folder: Path, schema: Schema, chunks: Iterable[Trajectories]) -> None:
+def write_cohort(folder: Path | str, schema: Schema, chunks: Iterable[Trajectories]) -> None:
     """Write observations.parquet, patients.parquet and schema.yaml, chunk by chunk.
 
     The schema comes last: a folder where the writing stopped is no cohort, though a closed table
     of fewer patients may look like one.
     """
+    folder = Path(folder)
     write_tables(
         folder,
         chunks,

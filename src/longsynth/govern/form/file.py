@@ -9,7 +9,9 @@ from longsynth.errors import Refused
 from longsynth.govern.form.content import Governance
 from longsynth.yaml_text import Format
 
-FORMAT = Format(Governance, "governance form", "governance: 1", Refused, told=200)
+FORMAT = Format(
+    Governance, "governance form", "governance: 1", "longsynth governance new", Refused, told=200
+)
 
 
 @dataclass(frozen=True, slots=True)
