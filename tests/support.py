@@ -7,7 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from longsynth.bundle import Bundle
+from longsynth.methods.method import PrivateMethod, Stage
 from longsynth.plan import Plan, plan
+from longsynth.privacy.budget import Budget
+from longsynth.privacy.ledger import Ledger, Released, price
 from longsynth.records import Cohort
 from longsynth.schema import Schema
 
@@ -96,6 +100,21 @@ def replaced(cohort: Cohort, i: int, other: Cohort) -> Cohort:
     for name, array in changed.items():
         array[i] = getattr(other, name)[0]
     return replace(cohort, **changed)
+
+
+def earlier(method: PrivateMethod, schema: Schema, stage: Stage) -> Bundle:
+    """What a fit has released before a stage, for a schema that is settled; from zero sums, with
+    the noise of a small budget."""
+    budget, released = Budget(1.0, 1e-5), {}
+    for before in method.stages(schema):
+        if before == stage:
+            break
+        for statistic, share in before:
+            entry = price(statistic, share, budget)
+            rng = np.random.default_rng(len(released))
+            noise = np.rint(entry.sigma * rng.standard_normal(statistic.dimension))
+            released[statistic.name] = Released(noise.astype(np.int64), entry)
+    return Bundle(method.name, schema, Ledger(budget, 60), released)
 
 
 class NoNoise:

@@ -105,13 +105,26 @@ class Constants(BaseModel):
         "three scales of each variable do, where the schema gives them.",
     )
 
-    def settled(self, *, cells: int, patients: int) -> "Settled":
-        """Return the constants with every rule applied; N and the cells of a record, T·V if nothing
-        is static, are public."""
+    strength: float | None = Field(
+        default=None,
+        gt=0,
+        description="ν = N·μ: how much there is to learn, patients times the Gaussian strength of "
+        "the budget. Left out: what the plan's N, ε and δ give. Radii and details of "
+        "`copula-score` follow from it.",
+    )
+
+    def settled(self, *, cells: int, patients: int, mu: float = 1.0) -> "Settled":
+        """Return the constants with every rule applied; N, the budget's μ and the cells of a
+        record, T·V if nothing is static, are public."""
         radius = self.clip_radius or sqrt(cells) * 2 / 3
         bits = self.grid_bits or (12 if patients <= 10_000_000 else 13)
         cap = self.eigen_cap or radius**2
-        given = self.model_dump() | {"clip_radius": radius, "grid_bits": bits, "eigen_cap": cap}
+        given = self.model_dump() | {
+            "clip_radius": radius,
+            "grid_bits": bits,
+            "eigen_cap": cap,
+            "strength": self.strength or max(patients, 1) * mu,
+        }
         return Settled.model_validate(given)
 
 
@@ -121,3 +134,4 @@ class Settled(Constants):
     clip_radius: float = Field(gt=0)  # L
     grid_bits: int = Field(ge=6, le=16)
     eigen_cap: float = Field(gt=0)  # κ
+    strength: float = Field(gt=0)  # ν

@@ -29,8 +29,9 @@ def fit(patients: Patients, plan: Plan, *, noise: NoiseSource | None = None) -> 
     curator = Curator(plan.ledger, noise)  # lines 3 and 9: ρ_j allotted, over-spending refused
     released: dict[str, Released] = {}
     for stage in plan.stages:
+        so_far = Bundle(method.name, plan.schema, curator.ledger, dict(released))
         features = partial(  # lines 1 and 2: public encoding, clipped contributions
-            method.contributions, schema=plan.schema, stage=stage, released=dict(released)
+            method.contributions, schema=plan.schema, stage=stage, so_far=so_far
         )
         for sums in sum_over(patients, [statistic for statistic, _ in stage], features):
             released[sums.statistic.name] = curator.release(sums)  # lines 4 and 5

@@ -1,6 +1,7 @@
 """Plan: the whole ledger before any patient is read. It needs the schema and N, and no data."""
 
 from dataclasses import dataclass
+from math import sqrt
 
 from longsynth.methods.method import PrivateMethod, Stage
 from longsynth.methods.registry import private_method
@@ -30,8 +31,9 @@ def plan(
     accounting: Accounting = "zcdp",
 ) -> Plan:
     """Return the plan for N patients, or refuse it whole."""
-    chosen, settled = private_method(method), schema.settled(patients)
+    chosen = private_method(method)
     budget = Budget(float(epsilon), float(delta), accounting)
+    settled = schema.settled(patients, sqrt(2 * budget.rho))
     stages = chosen.stages(settled)
     lines = [line for stage in stages for line in stage]
     return Plan(settled, chosen, stages, planned_ledger(lines, budget, patients))

@@ -87,6 +87,12 @@ class Scaling:
         """(V,): what one encoded unit is worth in clinical units, where the scale is linear."""
         return np.where(self._log, np.nan, self._half)
 
+    def reference_in_unit(self, v: int, centre: float, scale: float) -> tuple[float, float]:
+        """Return a public centre and scale of a variable on [-1, 1]."""
+        low, high = self._reference(centre, scale, v)
+        middle = ((low + high) / 2 - self._middle[v]) / self._half[v]
+        return float(middle), float((high - low) / (2 * REFERENCE_SCALES) / self._half[v])
+
     def _channels(self, v: int) -> slice:
         return slice(self._first[v], self._first[v] + self.layout.channels[v])
 

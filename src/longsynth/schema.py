@@ -271,9 +271,10 @@ class Schema(Public):
         position = dict(zip(("site", "group", "event"), stratum.tolist(), strict=True))
         return all(self.levels(what)[position[what]] == level for what, level in wanted.items())
 
-    def settled(self, patients: int) -> "Schema":
-        """The same schema with every constant spelled out, for a plan over N patients."""
-        constants = self.constants.settled(cells=self.layout.cells, patients=patients)
+    def settled(self, patients: int, mu: float = 1.0) -> "Schema":
+        """The same schema with every constant spelled out, for a plan over N patients with a
+        budget of Gaussian strength μ."""
+        constants = self.constants.settled(cells=self.layout.cells, patients=patients, mu=mu)
         return self.model_copy(update={"constants": constants})
 
     @property

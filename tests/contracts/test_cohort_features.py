@@ -1,7 +1,7 @@
 """Lengths, static columns, nominal variables and odd cohorts, in every method."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 
 import numpy as np
@@ -80,16 +80,27 @@ def stays_in_the_schema(drawn: Synthetic, schema: Schema) -> None:
 def test_padding_is_never_missingness(name: str) -> None:
     """Patients with the event have two slots at most, the others three to six: of the cells that
     they have, both miss one in five."""
-    drawn = learnt(name)
-    slots = np.arange(SLOTS) < drawn.length[:, None]
+    drawn, cohort = learnt(name), ward_cohort(PATIENTS, 1, events=0.25)
     for event, chosen in by_event(drawn):
         for v, variable in enumerate(NAMES):
-            cells = np.zeros_like(slots)
-            cells[:, 0] = True
-            cells = cells if STATIC[v] else slots
-            missing = ~drawn.observed[:, :, v]
-            found = share(drawn, missing, cells & chosen[:, None])
-            assert found == pytest.approx(MISSING, abs=0.035), (event, variable)
+            found = missing_share(drawn, v, chosen)
+            real = missing_share(as_drawn(cohort), v, cohort.event == event)
+            assert real == pytest.approx(MISSING, abs=0.035), (event, variable)
+            assert found == pytest.approx(real, abs=0.035), (event, variable)
+
+
+def missing_share(drawn: Synthetic, v: int, chosen: np.ndarray) -> float:
+    """Of the cells that these patients have of a variable."""
+    slots = np.arange(SLOTS) < drawn.length[:, None]
+    first = np.broadcast_to(np.arange(SLOTS) == 0, slots.shape)
+    cells = first if STATIC[v] else slots
+    return share(drawn, ~drawn.observed[:, :, v], cells & chosen[:, None])
+
+
+def as_drawn(cohort: Cohort) -> Synthetic:
+    """A cohort as patients of weight one."""
+    facts = {field.name: getattr(cohort, field.name) for field in fields(Cohort)}
+    return Synthetic(**facts, weight=np.ones(cohort.patients), fingerprint="")
 
 
 @pytest.mark.parametrize("name", METHODS)

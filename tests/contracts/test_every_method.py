@@ -15,7 +15,7 @@ from longsynth.methods.registry import METHODS, all_methods
 from longsynth.privacy.sums import add_up
 from longsynth.records import Cohort
 from longsynth.schema import Schema
-from support import NoNoise, one_patient, random_cohort, replaced, small_schema
+from support import NoNoise, earlier, one_patient, random_cohort, replaced, small_schema
 
 PACKAGE = """
 from longsynth.methods.nonprivate.gaussian import ScoreDiff
@@ -155,11 +155,13 @@ def test_replacing_a_patient_moves_each_statistic_by_at_most_its_sensitivity(nam
         one_patient([[220, 4, 1], [20, 0, 0]] * 2, gaps=0, event=1),
     ]
     for stage in method.stages(schema):
+        so_far = earlier(method, schema, stage)
         for other in others:
             for i in (0, 31):
                 with np.errstate(all="ignore"):
-                    before = method.contributions(cohort, schema, stage, {})
-                    after = method.contributions(replaced(cohort, i, other), schema, stage, {})
+                    before = method.contributions(cohort, schema, stage, so_far)
+                    exchanged = replaced(cohort, i, other)
+                    after = method.contributions(exchanged, schema, stage, so_far)
                 for statistic, _ in stage:
                     name_ = statistic.name
                     a = add_up(statistic, before[name_]).total.tolist()
@@ -175,7 +177,8 @@ def test_rows_reach_the_sums_unclipped_by_the_core(name: str) -> None:
     method, cohort = METHODS[name], cohort_for(schema)
     assert isinstance(method, PrivateMethod)
     for stage in method.stages(schema):
-        parts = method.contributions(cohort, schema, stage, {})
+        so_far = earlier(method, schema, stage)
+        parts = method.contributions(cohort, schema, stage, so_far)
         for statistic, _ in stage:
             rows = parts[statistic.name].right
             if statistic.kind == "count":

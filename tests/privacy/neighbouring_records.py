@@ -10,7 +10,7 @@ from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution, add_up
 from longsynth.records import Cohort
 from longsynth.schema import Schema
-from support import one_patient
+from support import earlier, one_patient
 
 Pair = tuple[Cohort, Cohort]
 LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
@@ -96,7 +96,7 @@ def added(
     """What a cohort adds to each statistic, as Python integers."""
     stage = method.stages(schema)[0]
     with np.errstate(all="ignore"):  # as in a fit: no warning may tell of a wild value
-        parts = method.contributions(cohort, schema, stage, {})
+        parts = method.contributions(cohort, schema, stage, earlier(method, schema, stage))
     return {s.name: (s, integers(s, parts[s.name])) for s, _ in stage}
 
 

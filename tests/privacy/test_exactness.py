@@ -12,7 +12,7 @@ from longsynth.privacy.errors import ArithmeticFault, Refused
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
 from longsynth.privacy.sums import CHUNK, Contribution, Sums, add_up, require_exact
 from longsynth.records import Cohort
-from support import random_cohort, small_plan, small_schema
+from support import earlier, random_cohort, small_plan, small_schema
 
 GRAM = Statistic("g", "g", "gram", right=5, right_squared=5 * 4096**2, grid=4096)
 CROSS = Statistic(
@@ -99,7 +99,9 @@ def test_the_order_of_patients_and_the_batch_size_change_no_integer() -> None:
             return self.cohort.batches(self.size)
 
     def features(batch: Cohort):  # type: ignore[no-untyped-def]
-        return plan.method.contributions(batch, plan.schema, plan.stages[0], {})
+        stage = plan.stages[0]
+        so_far = earlier(plan.method, plan.schema, stage)
+        return plan.method.contributions(batch, plan.schema, stage, so_far)
 
     expected = sum_over(cohort, statistics, features)
     for source in (InBatches(cohort, 1), InBatches(cohort, 33), InBatches(shuffled, 199)):

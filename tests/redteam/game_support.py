@@ -1,6 +1,5 @@
 """A quick game, and a private method in two stages whose second pass uses the first."""
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -34,9 +33,8 @@ class TwoStages:
         shifted = lines.plain_sum("shifted", "values moved by a release", size, size * q * q, q)
         return (((lines.strata(schema), Fraction(1, 4)),), ((shifted, Fraction(3, 4)),))
 
-    def contributions(
-        self, batch: Any, schema: Any, stage: Any, released: Mapping[str, Any]
-    ) -> Any:
+    def contributions(self, batch: Any, schema: Any, stage: Any, so_far: Any) -> Any:
+        released = so_far.released
         if not released:
             cell = encoding.strata(batch, schema)
             return {"strata": Contribution(encoding.one_hot(cell, len(schema.strata)))}

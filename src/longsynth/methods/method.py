@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from longsynth.bundle import Bundle
 from longsynth.model.model import Model
-from longsynth.privacy.ledger import Entry, Released
+from longsynth.privacy.ledger import Entry
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
 from longsynth.records import Cohort
@@ -37,7 +37,7 @@ class PrivateMethod(Method, Protocol):
         ...
 
     def contributions(
-        self, batch: Cohort, schema: Schema, stage: Stage, released: Mapping[str, Released]
+        self, batch: Cohort, schema: Schema, stage: Stage, so_far: Bundle
     ) -> Mapping[str, Contribution]:
         """Return what each patient of a batch adds to each statistic of a stage.
 

@@ -10,6 +10,7 @@ from longsynth.methods.method import Method, PrivateMethod
 from longsynth.methods.nonprivate.bootstrap import Bootstrap
 from longsynth.methods.nonprivate.gaussian import ScoreDiff, TemporalPCA
 from longsynth.methods.nonprivate.independent import Independent
+from longsynth.methods.private.copula.method import CopulaScore
 from longsynth.methods.private.dp_markov import DPMarkov
 from longsynth.methods.private.dp_score import DPScore
 from longsynth.methods.private.trust import Trust
@@ -23,6 +24,7 @@ METHODS: dict[str, Method] = {
     "dp-markov": DPMarkov(),
     "dp-score": DPScore(),
     "trust": Trust(),
+    "copula-score": CopulaScore(),
 }
 ENTRY_POINTS = "longsynth.methods"  # name = "package.module:MethodClass"
 

@@ -14,21 +14,19 @@ from longsynth.schema import Schema
 class Drawn(Protocol):
     """A part that draws one array for a batch of courses: (n, T, V), (n, T) or (n,)."""
 
-    def draw(self, course: NDArray[np.int64], rng: Generator) -> NDArray[Any]: ...
+    def draw(self, course: Any, rng: Generator) -> NDArray[Any]: ...
 
 
 class DrawnMasks(Protocol):
     """Draws what is observed (n, T, V), never past a patient's length."""
 
-    def draw(
-        self, course: NDArray[np.int64], length: NDArray[np.int64], rng: Generator
-    ) -> NDArray[np.bool_]: ...
+    def draw(self, course: Any, length: NDArray[np.int64], rng: Generator) -> NDArray[np.bool_]: ...
 
 
 class Course(Protocol):
     """What the parts of one patient share, given the stratum: by default the stratum itself."""
 
-    def __call__(self, stratum: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]: ...
+    def __call__(self, stratum: NDArray[np.int64], rng: Generator) -> Any: ...
 
 
 def by_stratum(stratum: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:

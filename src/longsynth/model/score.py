@@ -22,6 +22,16 @@ class Correction(Protocol):
         ...
 
 
+class Start(Protocol):
+    """Standard normal numbers (n, D) for patients of these strata."""
+
+    def __call__(self, stratum: NDArray[np.int64], width: int, rng: Generator) -> Floats: ...
+
+
+def independent(stratum: NDArray[np.int64], width: int, rng: Generator) -> Floats:
+    return rng.standard_normal((len(stratum), width))
+
+
 def noise_levels(steps: int, cap: float) -> Floats:
     """Return σ_0 = 0 < σ_1 < … < σ_K, geometric up to twice the largest spread √κ."""
     return np.concatenate([[0.0], 2 * np.sqrt(cap) * np.geomspace(1e-3, 1.0, steps)])
@@ -36,6 +46,7 @@ class ScorePath:
     levels: Floats  # σ_0 … σ_K
     scaling: Scaling
     corrections: Sequence[Correction] = ()
+    start: Start = independent
 
     def score(self, z: Floats, mean: Floats, level: int) -> Floats:
         """∇ log density of the state perturbed by σ_k (eq:score)."""
@@ -51,7 +62,9 @@ class ScorePath:
     def encoded(self, stratum: NDArray[np.int64], rng: Generator) -> Floats:
         """Return z_0 (n, D): alg:sample, lines 4 to 7."""
         mean, basis = self.means[stratum], self.spectrum.vectors
-        state = rng.standard_normal(mean.shape) @ basis  # z_K - μ̂ = state · factor, in the basis
+        state = (
+            self.start(stratum, mean.shape[1], rng) @ basis
+        )  # z_K - μ̂ = state · factor, in the basis
         factor = np.sqrt(self.spectrum.values + self.levels[-1] ** 2)
         for level in range(len(self.levels) - 1, 0, -1):
             factor = factor * self.transport(level)

@@ -15,7 +15,7 @@ from longsynth.methods.private.lines import GAP_SQUARES, GAPS, MASKS, STRATA
 from longsynth.model.markov import Chains, bins_of, distributions
 from longsynth.model.model import Model
 from longsynth.model.strata import population_masses, synthesis_strata
-from longsynth.privacy.ledger import Entry, Released
+from longsynth.privacy.ledger import Entry
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
 from longsynth.records import Cohort, Ints
@@ -58,7 +58,7 @@ class DPMarkov:
         return (tuple((s, share[s.name]) for s in found),)
 
     def contributions(
-        self, batch: Cohort, schema: Schema, stage: Stage, released: Mapping[str, Released]
+        self, batch: Cohort, schema: Schema, stage: Stage, so_far: Bundle
     ) -> Mapping[str, Contribution]:
         cell = encoding.strata(batch, schema)
         first, steps = _counted(batch, schema, Scaling(schema), schema.strata[cell, 2])

@@ -17,7 +17,7 @@ from longsynth.model.mean import gram_of_strata, means_in_use
 from longsynth.model.model import Model
 from longsynth.model.score import ScorePath, noise_levels
 from longsynth.model.strata import population_masses, synthesis_strata
-from longsynth.privacy.ledger import Entry, Released
+from longsynth.privacy.ledger import Entry
 from longsynth.privacy.sums import Contribution
 from longsynth.records import Cohort
 from longsynth.scaling import Scaling
@@ -45,7 +45,7 @@ class DPScore:
         return (tuple((s, share[s.name]) for s in found),)
 
     def contributions(
-        self, batch: Cohort, schema: Schema, stage: Stage, released: Mapping[str, Released]
+        self, batch: Cohort, schema: Schema, stage: Stage, so_far: Bundle
     ) -> Mapping[str, Contribution]:
         grid = lines.grid(schema)
         cell = encoding.strata(batch, schema)

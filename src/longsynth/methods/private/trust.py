@@ -22,7 +22,7 @@ from longsynth.model.mean import gram_of_strata, means_in_use, positive_part
 from longsynth.model.model import Model
 from longsynth.model.score import ScorePath, noise_levels
 from longsynth.model.strata import population_masses, synthesis_strata
-from longsynth.privacy.ledger import Entry, Released
+from longsynth.privacy.ledger import Entry
 from longsynth.privacy.statistic import DIAGONAL, Statistic
 from longsynth.privacy.sums import Contribution
 from longsynth.records import Cohort
@@ -94,7 +94,7 @@ class Trust:
         return (tuple((s, share[s.name]) for s in found if s.name in share),)
 
     def contributions(
-        self, batch: Cohort, schema: Schema, stage: Stage, released: Mapping[str, Released]
+        self, batch: Cohort, schema: Schema, stage: Stage, so_far: Bundle
     ) -> Mapping[str, Contribution]:
         """alg:fit, lines 1 and 2: encode by public rules, clip each patient."""
         grid = lines.grid(schema)

@@ -1,0 +1,139 @@
+"""copula-score: private marginals, a latent Gaussian over values, masks and gaps, shrunk toward a
+factor fit, and drawn along the score path."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from longsynth import encoding
+from longsynth.bundle import Bundle
+from longsynth.methods.method import Stage
+from longsynth.methods.private import lines
+from longsynth.methods.private.copula.calibration import generator
+from longsynth.methods.private.copula.reading import (
+    correlations,
+    first,
+    lags_of,
+    products,
+    score_weights,
+)
+from longsynth.methods.private.copula.rows import left_rows, marginal_rows, seen_of
+from longsynth.methods.private.copula.rules import (
+    BLOCKS,
+    EFFECTS,
+    EVENT,
+    EVENT_WEIGHT,
+    GRID,
+    LENGTHS,
+    MARGINALS,
+    PLACE_WEIGHT,
+    SCORE,
+    STRATA,
+    Rules,
+    shares,
+    weights,
+)
+from longsynth.model.copula.channels import Channels
+from longsynth.model.copula.effects import features, time_shapes
+from longsynth.model.copula.lags import Lags
+from longsynth.model.model import Model
+from longsynth.privacy.ledger import Entry
+from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import Contribution
+from longsynth.records import Cohort, Floats, Ints
+from longsynth.schema import Schema
+
+
+class CopulaScore:
+    name: ClassVar[str] = "copula-score"
+    summary: ClassVar[str] = "private marginals, pooled lag moments, factor shrinkage, score path"
+
+    def stages(self, schema: Schema) -> tuple[Stage, ...]:
+        """Marginals first; then products of normal scores; then effects along what they show."""
+        rules, channels = Rules.of(schema), 2 * len(schema.variables) + 1
+        width = sum(map(len, weights(schema, rules))) + len(schema.variables)
+        shapes, places = len(time_shapes(schema.slots)), 2 * len(schema.sites)
+        left = {"left": 2 + places, "left_squared": EVENT_WEIGHT**2 + PLACE_WEIGHT**2}
+        size = Lags(schema.slots, channels).size
+        found = (
+            [
+                lines.plain_sum(EVENT, "event, centred", 1, 1, 2),
+                lines.strata(schema),
+                *lines.lengths(schema),
+                _ball(MARGINALS, "waves of values and gaps, and what is observed", width),
+            ],
+            [_ball(BLOCKS, "channel × channel by distance in time", size)],
+            [
+                _ball(SCORE, "severity over time by event and place", shapes, **left),
+                _ball(EFFECTS, "channels over time by event and place", shapes * channels, **left),
+            ],
+        )
+        share = shares(schema)
+        return tuple(tuple((s, share[s.name]) for s in stage) for stage in found)
+
+    def contributions(
+        self, batch: Cohort, schema: Schema, stage: Stage, so_far: Bundle
+    ) -> Mapping[str, Contribution]:
+        names = {statistic.name for statistic, _ in stage}
+        rules, seen = Rules.of(schema), seen_of(batch, schema)
+        cell = encoding.strata(batch, schema)
+        if MARGINALS in names:
+            ones = np.ones((batch.patients, 1), np.int64)
+            return {
+                EVENT: Contribution(2 * schema.strata[cell, 2:] - 1, ones),
+                STRATA: Contribution(encoding.one_hot(cell, len(schema.strata))),
+                LENGTHS: lines.length_rows(batch, schema),
+                MARGINALS: held(marginal_rows(seen, schema, rules), rules.marginal_radius),
+            }
+        encoder = _encoder(so_far)
+        u = encoder.channels.of(seen)
+        if BLOCKS in names:
+            return {BLOCKS: held(lags_of(so_far).rows(u), rules.block_radius)}
+        f, left, score = features(u), left_rows(schema, cell), encoder.score
+        return {
+            SCORE: held(f @ score, rules.score_radius, left),
+            EFFECTS: held(f.reshape(len(f), -1), rules.effect_radius, left),
+        }
+
+    def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
+        return lines.blur(entry, schema, patients)
+
+    def model(self, bundle: Bundle) -> Model:
+        return generator(bundle)
+
+
+class _Encoder(NamedTuple):
+    """What a later pass needs of the earlier ones."""
+
+    channels: Channels
+    score: Floats  # (m,); empty before the lag blocks are known
+
+
+_KEPT: dict[str, _Encoder] = {}  # the last, by fingerprint: a pass asks for it batch by batch
+
+
+def _encoder(so_far: Bundle) -> _Encoder:
+    found = _KEPT.get(so_far.fingerprint)
+    if found is None:
+        known, score = first(so_far), np.zeros(0)
+        if BLOCKS in so_far.released:
+            paired = products(so_far, known)
+            blocks = correlations(paired, so_far, known)
+            score = score_weights(paired, blocks, lags_of(so_far))
+        found = _Encoder(known.channels, score)
+        _KEPT.clear()
+        _KEPT[so_far.fingerprint] = found
+    return found
+
+
+def _ball(name: str, meaning: str, right: int, **left: Any) -> Statistic:
+    """A sum of rows in the unit ball, by itself or by what stands on the left."""
+    sides = {"left": 1, "left_squared": 1} | left
+    return Statistic(name, meaning, "cross", right, GRID**2, grid=GRID, **sides)
+
+
+def held(rows: Floats, radius: float, left: Ints | None = None) -> Contribution:
+    """Each row over its radius, and scaled back into the unit ball where it is longer."""
+    right = encoding.hold(rows / radius * GRID, GRID**2)
+    return Contribution(right, np.ones((len(rows), 1), np.int64) if left is None else left)

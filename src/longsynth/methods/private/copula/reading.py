@@ -1,0 +1,202 @@
+"""Reading: what the releases say, pass by pass. Anyone who has a bundle can repeat it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from longsynth.bundle import Bundle
+from longsynth.methods.private import lines
+from longsynth.methods.private.copula.rules import (
+    BLOCKS,
+    EFFECTS,
+    EVENT,
+    EVENT_WEIGHT,
+    MARGINALS,
+    PLACE_WEIGHT,
+    SCORE,
+    STRATA,
+    Rules,
+    weights,
+)
+from longsynth.model.copula.channels import Channels, rulers
+from longsynth.model.copula.effects import EffectSums, Setting, time_shapes
+from longsynth.model.copula.factor import Blocks, Frame, shrunk_blocks
+from longsynth.model.copula.lags import Lags
+from longsynth.model.copula.marginal import marginal
+from longsynth.model.copula.population import event_share, masses
+from longsynth.model.lengths import AllSlots, Lengths
+from longsynth.records import Floats
+
+LEAST_RATE = 0.002  # of observed cells: no variable is never, and none always observed
+
+
+@dataclass(frozen=True)
+class First:
+    """Who the patients are, how long their records, and each measure by itself."""
+
+    share: float  # of events
+    mass: Floats  # (S,)
+    lengths: Lengths | AllSlots
+    channels: Channels
+
+
+@dataclass(frozen=True)
+class Products:
+    """The second pass before any shrinkage: mean products by group of distances."""
+
+    seen: Floats  # (groups, m, m)
+    gain: Floats  # (groups, m, m): product per unit of latent correlation
+    noise: Floats  # (m, m)
+
+
+def deviation(bundle: Bundle, name: str) -> float:
+    """Of the noise on a mean over patients, in natural units."""
+    entry = bundle.released[name].entry
+    return entry.sigma / (entry.statistic.unit * entry.statistic.lift * bundle.patients)
+
+
+def first(bundle: Bundle, bent: Floats | float = 0.0) -> First:
+    """Read the first pass, less what clipping is known to have taken off its marginals."""
+    schema, rules = bundle.schema, Rules.of(bundle.schema)
+    share = event_share(bundle.mean(EVENT)[0, 0] + 0.5, deviation(bundle, EVENT))
+    mass = masses(share, bundle.mean(STRATA), deviation(bundle, STRATA), schema.strata)
+    lengths = lines.lengths_in(bundle)
+    used = mass @ lengths.in_use  # (T,)
+
+    row, noise = bundle.mean(MARGINALS)[0], deviation(bundle, MARGINALS)
+    row, noise = row * rules.marginal_radius - bent, noise * rules.marginal_radius
+    static, variables = np.array(schema.layout.static), len(schema.variables)
+    waves, marks = row[:-variables], row[-variables:]
+    present = np.where(static, 1.0, used.mean())
+    rates = np.clip(
+        (1 + marks / rules.mark_weight / np.maximum(present, 0.05)) / 2, LEAST_RATE, 1 - LEAST_RATE
+    )
+    shown = [*(present * rates), used[0], used[1:].mean() if schema.slots > 1 else used[0]]
+    found, start = [], 0
+    for ruler, weight, part in zip(rulers(schema), weights(schema, rules), shown, strict=True):
+        end = start + len(weight)
+        scale = weight * max(part, 0.5 * LEAST_RATE)
+        found.append(marginal(ruler, waves[start:end] / scale, noise / scale))
+        start = end
+    return First(share, mass, lengths, Channels(tuple(found), rates, static))
+
+
+def lags_of(bundle: Bundle) -> Lags:
+    return Lags(bundle.schema.slots, 2 * len(bundle.schema.variables) + 1)
+
+
+def products(bundle: Bundle, known: First) -> Products:
+    rules, lags = Rules.of(bundle.schema), lags_of(bundle)
+    seen = lags.blocks(bundle.mean(BLOCKS)[0] * rules.block_radius)
+    noise = lags.noise(deviation(bundle, BLOCKS) * rules.block_radius)
+    rates, m = known.channels.rates, lags.channels
+    variables = len(rates)
+    used = known.mass @ known.lengths.in_use
+    pairs = np.array([used[lag:].mean() for lag in range(lags.slots)])
+    in_use = np.maximum(lags.membership @ pairs, 0.02)
+    early = np.array([used[: lags.slots - lag].mean() for lag in range(lags.slots)])
+    either = np.maximum(lags.membership @ (pairs + early) / 2, 0.02)
+    still = known.channels.is_static
+    gain = np.empty_like(seen)
+    for g in range(len(seen)):
+        marks = seen[g, variables : 2 * variables, variables : 2 * variables] / in_use[g]
+        doubt = noise[variables : 2 * variables, variables : 2 * variables] / in_use[g]
+        stands_out = np.maximum(1 - (2 * doubt / np.maximum(np.abs(marks), 1e-12)) ** 2, 0.0)
+        apart = np.outer(rates, rates)
+        both = np.clip(apart + marks * stands_out, 0.3 * apart, np.minimum(rates[:, None], rates))
+        if g == 0:
+            np.fill_diagonal(both, rates)
+        shown = np.ones((m, m))
+        shown[:variables, :] = rates[:, None]
+        shown[:, :variables] = rates
+        shown[:variables, :variables] = both
+        one_still, both_still = still[:, None] | still, still[:, None] & still
+        has = np.where(both_still, 1.0, np.where(one_still, either[g], in_use[g]))
+        gain[g] = has * shown * np.outer(known.channels.gains, known.channels.gains)
+    return Products(seen, np.maximum(gain, 1e-4), noise)
+
+
+def correlations(
+    found: Products, bundle: Bundle, known: First, before: Blocks | None = None
+) -> Blocks:
+    """Return shrunk correlations. `before` says how much they differ by chance between cohorts."""
+    lags, static = lags_of(bundle), known.channels.is_static
+    frame = Frame(lags, len(known.channels.rates), static)
+    seen, variance = found.seen / found.gain, (found.noise / found.gain) ** 2
+    if before is None:
+        first_look = shrunk_blocks(seen, np.sqrt(variance), frame)
+        return correlations(found, bundle, known, first_look)
+    pairs = np.array([(lags.slots - lag) * (1 if lag == 0 else 2) for lag in range(lags.slots)])
+    r = before.correlations
+    own = np.diagonal(r, axis1=1, axis2=2)
+    chance = np.tensordot(pairs / lags.slots**2, own[:, :, None] * own[:, None, :] + r**2, 1)
+    shown = found.gain / np.outer(known.channels.gains, known.channels.gains)
+    variance = variance + np.maximum(chance, 0.0) / np.maximum(shown, 0.05) / bundle.patients
+    return shrunk_blocks(seen, np.sqrt(variance), frame)
+
+
+def score_weights(found: Products, blocks: Blocks, lags: Lags) -> Floats:
+    """(m,): channels by how much they tell of severity; a patient's mean score has deviation 1."""
+    pairs = np.array([(lags.slots - lag) * (1 if lag == 0 else 2) for lag in range(lags.slots)])
+    gain = found.gain[lags.membership.argmax(axis=0)]
+    spread = np.tensordot(pairs / lags.slots**2, gain * blocks.fitted, 1)
+    severity = blocks.loadings[:, 0]
+    weight = severity / (1.1 - severity**2)
+    return np.asarray(weight / np.sqrt(np.maximum(weight @ spread @ weight, 1e-6)))
+
+
+def effect_sums(bundle: Bundle, m: int) -> EffectSums:
+    rules, shapes = Rules.of(bundle.schema), len(time_shapes(bundle.schema.slots))
+    full = bundle.mean(EFFECTS) * rules.effect_radius
+    score = bundle.mean(SCORE) * rules.score_radius
+    return EffectSums(
+        by_event=full[:2].reshape(2, shapes, m) / EVENT_WEIGHT,
+        by_place=full[2:].reshape(-1, shapes, m)[:, 0] / PLACE_WEIGHT,
+        noise=deviation(bundle, EFFECTS) * rules.effect_radius / EVENT_WEIGHT,
+        place_noise=deviation(bundle, EFFECTS) * rules.effect_radius / PLACE_WEIGHT,
+        score_by_event=score[:2] / EVENT_WEIGHT,
+        score_noise=deviation(bundle, SCORE) * rules.score_radius / EVENT_WEIGHT,
+    )
+
+
+def setting(
+    bundle: Bundle, known: First, found: Products, blocks: Blocks, score: Floats
+) -> Setting:
+    schema, shapes = bundle.schema, time_shapes(bundle.schema.slots)
+    in_use, strata = known.lengths.in_use, schema.strata
+    usage = []
+    for y in (0, 1):
+        of_event = np.where(strata[:, 2] == y, known.mass, 0.0)
+        used = of_event @ in_use / max(of_event.sum(), 1e-9)
+        over_time = (shapes * used) @ shapes.T / schema.slots
+        static = known.channels.is_static[:, None, None]
+        usage.append(np.where(static, np.eye(len(shapes)), over_time))
+    rates = known.channels.rates
+    shown = np.concatenate([rates, np.ones(len(rates) + 1)])
+    return Setting(
+        gains=known.channels.gains * shown,
+        loadings=blocks.loadings,
+        score=score,
+        usage=np.stack(usage),
+        event_share=known.share,
+        place_shares=known.mass.reshape(-1, 2).sum(axis=1),
+        moving=(~known.channels.is_static).astype(float),
+        spread=_spread(found, blocks, lags_of(bundle)),
+        patients=bundle.patients,
+    )
+
+
+def _spread(found: Products, blocks: Blocks, lags: Lags) -> Floats:
+    """(P, m, m): covariance of a patient's features on each shape."""
+    shapes = time_shapes(lags.slots)
+    gain = found.gain[lags.membership.argmax(axis=0)]
+    covariance = gain * blocks.correlations
+    lag = np.abs(np.arange(lags.slots)[:, None] - np.arange(lags.slots))
+    weights_by_lag = [np.bincount(lag.ravel(), np.outer(p, p).ravel()) for p in shapes]
+    found_by_shape = [np.tensordot(w / lags.slots**2, covariance, 1) for w in weights_by_lag]
+    return np.stack([_positive(matrix) for matrix in found_by_shape])
+
+
+def _positive(matrix: Floats) -> Floats:
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * np.maximum(values, 1e-6)) @ vectors.T)

@@ -1,0 +1,63 @@
+"""Rows: what one patient adds to each line, before it is held to its radius."""
+
+import numpy as np
+
+from longsynth import encoding
+from longsynth.methods.private.copula.rules import EVENT_WEIGHT, PLACE_WEIGHT, Rules, weights
+from longsynth.model.copula.channels import Seen, plain_scaling, rulers
+from longsynth.records import Cohort, Floats, Ints
+from longsynth.schema import Schema
+
+
+def seen_of(batch: Cohort, schema: Schema) -> Seen:
+    """Return what a batch shows; of what is static, the same in every slot."""
+    scaling, static = plain_scaling(schema), np.array(schema.layout.static)
+    observed = encoding.seen(batch, schema)
+    unit = np.where(observed, scaling.unit(np.where(observed, batch.values, 0.0)), 0.0)
+    slots = np.arange(schema.slots)
+    length = batch.length if schema.length == "variable" else np.full(batch.patients, schema.slots)
+    timed = np.isfinite(batch.gaps) & (slots < batch.length[:, None])
+    gaps = np.where(timed, scaling.encode_gaps(np.where(timed, batch.gaps, 0.0)), 0.0)
+    return Seen(
+        unit=np.where(static, unit[:, :1], unit),
+        observed=np.where(static, observed[:, :1], observed),
+        gaps=gaps,
+        timed=timed,
+        used=slots < length[:, None],
+    )
+
+
+def marginal_rows(seen: Seen, schema: Schema, rules: Rules) -> Floats:
+    """(n, width): mean waves of every measure over its slots, then how often each variable is
+    observed less how often not."""
+    found, variables = [], len(schema.variables)
+    static = schema.layout.static
+    for j, (ruler, weight) in enumerate(zip(rulers(schema), weights(schema, rules), strict=True)):
+        table = ruler.waves(rules.waves) * weight
+        if j < variables:
+            at, shown = seen.unit[:, :, j], seen.observed[:, :, j] & seen.used
+            if static[j]:
+                at, shown = at[:, :1], seen.observed[:, :1, j]
+        else:
+            asked = slice(0, 1) if j == variables else slice(1, None)
+            at, shown = seen.gaps[:, asked], seen.timed[:, asked]
+        slots = max(at.shape[1], 1)
+        waves = np.where(shown[:, :, None], table[ruler.cell(at)], 0.0)
+        found.append(waves.sum(axis=1) / slots)
+    marks = np.where(seen.observed, 1.0, -1.0)
+    over_time = (marks * seen.used[:, :, None]).mean(axis=1)
+    found.append(np.where(static, marks[:, 0], over_time) * rules.mark_weight)
+    return np.concatenate(found, axis=1)
+
+
+def left_rows(schema: Schema, stratum: Ints) -> Ints:
+    """(n, 2 + places): which event, which site and group."""
+    site, group, event = schema.strata[stratum].T
+    places = 2 * len(schema.sites)
+    return np.concatenate(
+        [
+            EVENT_WEIGHT * encoding.one_hot(event, 2),
+            PLACE_WEIGHT * encoding.one_hot(2 * site + group, places),
+        ],
+        axis=1,
+    )

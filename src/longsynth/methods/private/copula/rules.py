@@ -1,0 +1,93 @@
+"""Every public setting of `copula-score`, as a rule of T, V and ν, with its reason.
+
+ν = N·μ is patients times the Gaussian strength of the budget: noise on a mean is 2·radius / ν
+over the root of its share. A larger radius cuts fewer patients and adds noise to all, so radii
+grow slowly with ν. Nothing here is read off a cohort.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longsynth.model.copula.channels import rulers
+from longsynth.schema import Schema
+
+EVENT, STRATA, LENGTHS = "event", "strata", "lengths"
+MARGINALS, BLOCKS, SCORE, EFFECTS = "marginals", "lag blocks", "severity", "effects"
+
+# Parts of ρ out of 100.
+SHARES = {EVENT: 5, STRATA: 3, LENGTHS: 4, MARGINALS: 22, BLOCKS: 34, SCORE: 20, EFFECTS: 12}
+
+GRID = 1 << 14  # integers in a radius: rounding stays far below the noise
+GAP_WEIGHTS = (0.25, 0.5)  # of the waves of the first and of later gaps, beside those of values
+EVENT_WEIGHT, PLACE_WEIGHT = 2, 1  # events are rarer and matter more than sites and groups
+BALANCE = 0.25  # events among synthetic patients, at least; weights restore the population
+
+
+@dataclass(frozen=True)
+class Rules:
+    variables: int  # V
+    slots: int  # T
+    strength: float  # ν
+
+    @classmethod
+    def of(cls, schema: Schema) -> "Rules":
+        return cls(len(schema.variables), schema.slots, schema.fixed.strength)
+
+    @property
+    def waves(self) -> int:
+        """K: more detail of a distribution than noise lets through would only waste room."""
+        return int(np.clip(self.strength**0.4, 6, 64))
+
+    @property
+    def mark_weight(self) -> float:
+        """Of the observed share, beside the waves of a variable's values."""
+        return 0.5
+
+    def wave_weights(self, number: int) -> NDArray[np.float64]:
+        """Slow waves first: they carry the place and width, and move the distance most."""
+        return np.asarray(1 / np.sqrt(np.arange(1, number + 1)))
+
+    @property
+    def marginal_radius(self) -> float:
+        """A patient's mean wave is about a third of its height, and most cells are observed."""
+        waves = float((self.wave_weights(self.waves) ** 2).sum())
+        norm = sqrt(self.variables * (0.13 * waves + 0.55 * self.mark_weight**2))
+        return norm * float(np.clip((self.strength / 1000) ** 0.1, 0.9, 1.3))
+
+    @property
+    def block_radius(self) -> float:
+        return self._room * float(np.clip((self.strength / 1000) ** 0.2, 0.6, 1.6))
+
+    @property
+    def score_radius(self) -> float:
+        """The severity score has deviation one."""
+        return 1.6 * float(np.clip((self.strength / 1000) ** 0.2, 0.7, 1.5))
+
+    @property
+    def effect_radius(self) -> float:
+        return 0.8 * sqrt(self._room) * float(np.clip((self.strength / 1000) ** 0.2, 0.5, 1.2))
+
+    @property
+    def _room(self) -> float:
+        """Mean squares of a patient's channels in a slot, less what time averages out."""
+        return 0.6 * self.variables + 1
+
+
+def weights(schema: Schema, rules: Rules) -> list[NDArray[np.float64]]:
+    """Of the waves of each measure: variables, the first gap, later gaps."""
+    found = []
+    for j, ruler in enumerate(rulers(schema)):
+        gap = j - len(schema.variables)
+        plain = rules.wave_weights(min(rules.waves, ruler.cells - 1))
+        found.append(plain * (GAP_WEIGHTS[gap] if gap >= 0 else 1.0))
+    return found
+
+
+def shares(schema: Schema) -> dict[str, Fraction]:
+    """Where every record is full there is no length to learn, and the rest shares its part."""
+    parts = {n: p for n, p in SHARES.items() if n != LENGTHS or schema.length != "full"}
+    return {name: Fraction(part, sum(parts.values())) for name, part in parts.items()}

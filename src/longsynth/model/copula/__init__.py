@@ -1,0 +1,1 @@
+"""The parts of `copula-score`: marginals, latent Gaussian channels, lag blocks, effects."""

@@ -1,0 +1,93 @@
+"""Channels: a record as latent-like numbers over time: values, what was observed, gaps."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longsynth.model.copula.marginal import Marginal
+from longsynth.model.copula.ruler import PLAIN_SCALE, Ruler
+from longsynth.scaling import Scaling
+from longsynth.schema import Schema
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+GAP_WEIGHT = 0.5  # of the gap beside values: it has its own line, and takes room from them
+
+
+class Seen(NamedTuple):
+    """What a batch of records shows, on [-1, 1]. Of what is static, every slot shows the same."""
+
+    unit: Floats  # (n, T, V), 0 where not observed
+    observed: Bools  # (n, T, V)
+    gaps: Floats  # (n, T), 0 where not known
+    timed: Bools  # (n, T)
+    used: Bools  # (n, T)
+
+
+def plain_scaling(schema: Schema) -> Scaling:
+    """The public bounds become -1 and 1, whatever encoding other methods use."""
+    constants = schema.constants.model_copy(update={"encoding": "bounds"})
+    return Scaling(schema.model_copy(update={"constants": constants}))
+
+
+def rulers(schema: Schema) -> tuple[Ruler, ...]:
+    """The variables in the schema's order, then the first gap and the later ones."""
+    plain, found = plain_scaling(schema), []
+    for v, variable in enumerate(schema.variables):
+        levels = None
+        if variable.kind != "continuous":
+            levels = round(variable.bounds[1] - variable.bounds[0]) + 1
+        place = (0.0, PLAIN_SCALE)
+        if variable.centre is not None and variable.scale is not None:
+            place = plain.reference_in_unit(v, variable.centre, variable.scale)
+        found.append(Ruler(levels, *place, ordered=variable.kind != "nominal"))
+    return (*found, Ruler(), Ruler())
+
+
+@dataclass(frozen=True)
+class Channels:
+    """V values, V observation marks and the gap, in that order: m = 2V + 1 numbers a slot."""
+
+    marginals: tuple[Marginal, ...]  # of the variables, the first gap, later gaps
+    rates: Floats  # (V,): how often a variable is observed in a slot in use
+    static: Bools  # (V,)
+
+    @property
+    def number(self) -> int:  # m
+        return 2 * len(self.rates) + 1
+
+    @cached_property
+    def is_static(self) -> Bools:
+        """(m,)"""
+        return np.concatenate([self.static, self.static, [False]])
+
+    @cached_property
+    def gains(self) -> Floats:
+        """(m,): channel × latent normal variable on average, where a value is observed."""
+        from scipy.special import ndtri
+
+        density = np.exp(-(ndtri(self.rates) ** 2) / 2) / np.sqrt(2 * np.pi)
+        values = [found.gain for found in self.marginals]
+        return np.concatenate([values[: len(self.rates)], density, [GAP_WEIGHT * values[-1]]])
+
+    def of(self, seen: Seen) -> Floats:
+        """(n, T, m): normal scores, 0 if missing; marks less their rate; the gap's score. All are
+        zero in padding, but for what is static, which has none."""
+        variables = len(self.rates)
+        found = np.zeros((*seen.used.shape, self.number))
+        for v, marginal in enumerate(self.marginals[:variables]):
+            score = marginal.scores[marginal.ruler.cell(seen.unit[:, :, v])]
+            found[:, :, v] = np.where(seen.observed[:, :, v], score, 0.0)
+        marks = found[:, :, variables : 2 * variables]
+        np.subtract(seen.observed, self.rates, out=marks)
+        first, later = self.marginals[variables:]
+        gap = found[:, :, -1]
+        gap[:, 0] = first.scores[first.ruler.cell(seen.gaps[:, 0])]
+        gap[:, 1:] = later.scores[later.ruler.cell(seen.gaps[:, 1:])]
+        gap *= GAP_WEIGHT * seen.timed
+        found *= seen.used[:, :, None] | self.is_static
+        return found

@@ -1,0 +1,160 @@
+"""Effects: how an event, a site or a group moves the channels, in smooth shapes over time.
+
+What is released are sums of channels on three polynomials of time, by event and by site and
+group, and the same of one number, the severity score of the factor fit. What moves the factor
+moves all channels along its loadings, so the prior of an effect is wide in that direction and
+narrow in all others; how wide is weighed by how well it explains the releases.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SHAPES = 3
+ALONG = (0.3, 0.6, 1.2)  # prior deviations of an event's effect along the loadings, and apart from
+APART = (0.03, 0.08, 0.2, 0.4)  # them; averaged over
+ASIDE = np.array([1.0, 0.25])  # of the variance: what is not severity moves less with an event
+FADE = np.array([1.0, 0.6, 0.4])  # later shapes matter less
+TREND_SD, PLACE_SD = 0.3, 0.2  # priors of the course over time, and of sites and groups
+
+
+def time_shapes(slots: int) -> Floats:
+    """(P, T): level, slope and bend, of mean square one."""
+    x = np.linspace(0.0, 1.0, slots) if slots > 1 else np.array([0.5])
+    found = np.stack([np.ones(slots), 2 * x - 1, 6 * x**2 - 6 * x + 1])[: min(SHAPES, slots)]
+    return np.asarray(found / np.sqrt((found**2).mean(axis=1, keepdims=True)))
+
+
+def features(u: Floats) -> Floats:
+    """(n, T, m) to (n, P, m): the mean product with each shape."""
+    shapes = time_shapes(u.shape[1])
+    return np.asarray(np.einsum("pt,ntm->npm", shapes, u) / u.shape[1])
+
+
+@dataclass(frozen=True)
+class Effects:
+    trend: Floats  # (P, m)
+    event: Floats  # (P, m): event less no event
+    place: Floats  # (sites · groups, m): level of each, about zero
+
+    def means(self, strata: Ints, event_share: float, slots: int) -> Floats:
+        """(S, T, m): the latent mean of each stratum."""
+        contrast = strata[:, 2] - event_share
+        course = np.vstack(
+            [np.zeros_like(self.trend[:1]), self.trend[1:]]
+        )  # no level: ranks have none
+        shapes = course + contrast[:, None, None] * self.event  # (S, P, m)
+        place = self.place[strata[:, 0] * 2 + strata[:, 1]]
+        over_time = np.einsum("spm,pt->stm", shapes, time_shapes(slots))
+        return np.asarray(over_time + place[:, None, :])
+
+
+@dataclass(frozen=True)
+class EffectSums:
+    """Released means over patients, and the deviation of their noise."""
+
+    by_event: Floats  # (2, P, m)
+    by_place: Floats  # (sites · groups, m): level only
+    noise: float
+    place_noise: float
+    score_by_event: Floats  # (2, P)
+    score_noise: float
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the sums are read with."""
+
+    gains: Floats  # (m,): channel per unit of its latent mean
+    loadings: Floats  # (m, 2): on severity, and on what else masks and gaps share
+    score: Floats  # (m,): weights of the severity score
+    usage: Floats  # (2, m, P, P): shape × shape over the slots that a channel has, by event
+    event_share: float
+    place_shares: Floats  # (sites · groups,)
+    moving: Floats  # (m,): 1, or 0 for what is static and has no course
+    spread: Floats  # (P, m, m): of one patient's features, which differ by chance beside all noise
+    patients: int  # N
+
+
+def design(setting: Setting) -> tuple[Floats, Floats]:
+    """Return the linear maps from (trend, event) (2·P·m,) to sums by event, and to scores."""
+    shares = np.array([1 - setting.event_share, setting.event_share])
+    contrast = np.array([-setting.event_share, 1 - setting.event_share])
+    m, shapes = setting.usage.shape[1:3]
+    rows = []
+    for y in (0, 1):
+        here = shares[y] * setting.usage[y] * setting.gains[:, None, None]  # (m, P, P)
+        map_ = np.einsum("apq,ab->paqb", here, np.eye(m)).reshape(shapes * m, shapes * m)
+        rows.append(np.hstack([map_, contrast[y] * map_]))
+    full = np.vstack(rows)
+    return full, np.kron(np.eye(2 * shapes), setting.score) @ full
+
+
+def expected(found: Effects, setting: Setting) -> tuple[Floats, Floats, Floats]:
+    """Return what the effects imply: sums by event (2, P, m), scores (2, P), levels by place."""
+    shapes, m = found.trend.shape
+    full, score = design(setting)
+    both = np.concatenate([found.trend.ravel(), found.event.ravel()])
+    by_place = setting.place_shares[:, None] * _level_usage(setting) * setting.gains * found.place
+    return (full @ both).reshape(2, shapes, m), (score @ both).reshape(2, shapes), by_place
+
+
+def effects(sums: EffectSums, setting: Setting) -> Effects:
+    """Return the posterior mean."""
+    shapes, m = sums.by_event.shape[1:]
+    full, score = design(setting)
+    seen = np.concatenate([sums.by_event.ravel(), sums.score_by_event.ravel()])
+    noise = np.concatenate([np.full(len(full), sums.noise), np.full(len(score), sums.score_noise)])
+    maps = np.vstack([full, score])
+    doubt = np.diag(noise**2) + _by_chance(setting)
+    fade, moves = FADE[:shapes], np.ones((shapes, m))
+    moves[1:] = setting.moving
+    trend_sd = (TREND_SD * moves).ravel()
+    along_loadings = (setting.loadings * ASIDE) @ setting.loadings.T
+    both_move = np.outer(moves.ravel(), moves.ravel())
+    prior = np.diag(np.concatenate([trend_sd**2, np.zeros(shapes * m)]))
+    found, evidence = [], []
+    for along, apart in product(ALONG, APART):
+        direction = np.kron(np.diag((along * fade) ** 2), along_loadings)
+        own = np.diag(np.repeat((apart * fade) ** 2, m))
+        prior[shapes * m :, shapes * m :] = (direction + own) * both_move
+        lower = np.linalg.cholesky(maps @ prior @ maps.T + doubt)
+        half = np.linalg.solve(lower, seen)
+        evidence.append(-(half @ half) / 2 - np.log(np.diag(lower)).sum())
+        found.append(prior @ maps.T @ np.linalg.solve(lower.T, half))
+    weight = np.exp(np.array(evidence) - max(evidence))
+    trend, event = (weight @ np.array(found) / weight.sum()).reshape(2, shapes, m)
+    return Effects(trend, event, _places(sums, setting))
+
+
+def _by_chance(setting: Setting) -> Floats:
+    """Covariance of the sums by event and scores over another draw of as many patients."""
+    shapes, m = setting.spread.shape[:2]
+    blocks = np.zeros((2 * shapes * m, 2 * shapes * m))
+    for y, share in enumerate((1 - setting.event_share, setting.event_share)):
+        for p in range(shapes):
+            here = slice((y * shapes + p) * m, (y * shapes + p + 1) * m)
+            blocks[here, here] = share * setting.spread[p] / setting.patients
+    both = np.vstack([np.eye(len(blocks)), np.kron(np.eye(2 * shapes), setting.score)])
+    return np.asarray(both @ blocks @ both.T)
+
+
+def _level_usage(setting: Setting) -> Floats:
+    """(m,): slots that a channel has, of all."""
+    level = setting.usage[:, :, 0, 0]
+    return np.asarray((1 - setting.event_share) * level[0] + setting.event_share * level[1])
+
+
+def _places(sums: EffectSums, setting: Setting) -> Floats:
+    """Levels of sites and groups, shrunk one by one; they are about zero in the population."""
+    gain = setting.place_shares[:, None] * _level_usage(setting) * setting.gains
+    seen = sums.by_place
+    spread = PLACE_SD**2
+    chance = setting.place_shares[:, None] * np.diag(setting.spread[0]) / setting.patients
+    found = spread * gain * seen / (spread * gain**2 + sums.place_noise**2 + chance)
+    return np.asarray(found - setting.place_shares @ found)

@@ -1,0 +1,166 @@
+"""Latent: a Gaussian over all channels and slots, drawn along the score path, and the maps from
+its numbers to what is observed: which cells, which values, which gaps."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from longsynth.model.copula.marginal import Marginal
+from longsynth.model.covariance import Spectrum
+from longsynth.model.masks import repaired
+from longsynth.model.model import Drawn
+from longsynth.model.score import ScorePath
+from longsynth.scaling import Scaling
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+LEAST_EIGEN = 1e-4
+PROJECTIONS = 8
+FEWEST = 20  # patients with the same event whose mean is balanced
+
+
+class Drawing(NamedTuple):
+    """What the parts of a patient share."""
+
+    stratum: Ints  # (n,)
+    latent: Floats  # (n, T, m)
+
+
+@dataclass(frozen=True)
+class Latent:
+    path: ScorePath
+    slots: int
+
+    def __call__(self, stratum: Ints, rng: Generator) -> Drawing:
+        z = self.path.encoded(stratum, rng)
+        return Drawing(stratum, z.reshape(len(stratum), self.slots, -1))
+
+
+@dataclass(frozen=True)
+class Balanced:
+    """Normal numbers whose means by event, and whose covariance, are exactly those of their law:
+    a small sample then shows what the model says, and not what chance adds."""
+
+    events: Ints  # (S,): the event of each stratum
+
+    def __call__(self, stratum: Ints, width: int, rng: Generator) -> Floats:
+        noise = rng.standard_normal((len(stratum), width))
+        for event in (0, 1):
+            chosen = self.events[stratum] == event
+            if chosen.sum() >= FEWEST:
+                noise[chosen] -= noise[chosen].mean(axis=0)
+        if len(noise) >= 2 * width:
+            lower = np.linalg.cholesky(noise.T @ noise / len(noise))
+            noise = np.linalg.solve(lower, noise.T).T
+        return noise
+
+
+@dataclass(frozen=True)
+class OfStratum:
+    """A part that needs to know the stratum alone."""
+
+    part: Drawn
+
+    def draw(self, course: Drawing, rng: Generator) -> NDArray[np.int64]:
+        return np.asarray(self.part.draw(course.stratum, rng))
+
+
+@dataclass(frozen=True)
+class Map:
+    """From latent numbers to a measure: rank among all patients, then the measure's quantile."""
+
+    knots: Floats  # ascending latent numbers
+    ranks: Floats  # the chance of each or less
+    marginal: Marginal
+
+    def unit(self, latent: Floats) -> Floats:
+        return self.marginal.unit(np.interp(latent, self.knots, self.ranks))
+
+
+@dataclass(frozen=True)
+class Values:
+    maps: tuple[Map, ...]
+    scaling: Scaling
+
+    def draw(self, course: Drawing, rng: Generator) -> Floats:
+        """Return values (n, T, V) in clinical units."""
+        unit = np.empty((*course.latent.shape[:2], len(self.maps)))
+        for v, found in enumerate(self.maps):
+            unit[:, :, v] = found.unit(course.latent[:, :, v])
+        return self.scaling.from_unit(unit)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """A cell is observed where its mark lies above the threshold."""
+
+    cuts: Floats  # (V,)
+    static: Bools  # (V,)
+    least: int
+
+    def draw(self, course: Drawing, length: Ints, rng: Generator) -> Bools:
+        """Return M (n, T, V)."""
+        variables = len(self.cuts)
+        scores = course.latent[:, :, variables : 2 * variables] - self.cuts
+        slots = np.arange(scores.shape[1])[:, None]
+        used = np.where(self.static, slots == 0, slots < length[:, None, None])
+        return repaired(scores, used, np.where(self.static, 0, self.least))
+
+
+@dataclass(frozen=True)
+class LatentGaps:
+    first: Map
+    later: Map
+    scaling: Scaling
+
+    def draw(self, course: Drawing, rng: Generator) -> Floats:
+        """Return gaps (n, T) in hours."""
+        latent = course.latent[:, :, -1]
+        unit = np.concatenate(
+            [self.first.unit(latent[:, :1]), self.later.unit(latent[:, 1:])], axis=1
+        )
+        return self.scaling.decode_gaps(unit)
+
+
+def toeplitz(blocks: Floats) -> Floats:
+    """(T, m, m) by distance to (T·m, T·m)."""
+    slots, m, _ = blocks.shape
+    lag = np.abs(np.arange(slots)[:, None] - np.arange(slots))
+    return np.asarray(blocks[lag].transpose(0, 2, 1, 3).reshape(slots * m, slots * m))
+
+
+def within(correlations: Floats, means: Floats, mass: Floats) -> Spectrum:
+    """Return Σ̂ within strata: all correlations less what the strata's means (S, T, m) explain,
+    pooled over time, as a covariance."""
+    slots, m = means.shape[1:]
+    explained = np.zeros_like(correlations)
+    for lag in range(slots):
+        early, late = means[:, : slots - lag], means[:, lag:]
+        found = np.einsum("s,sta,stb->ab", mass, early, late) / (slots - lag)
+        explained[lag] = (found + found.T) / 2
+    left = correlations - explained
+    room = np.maximum(np.diag(left[0]), 0.1)  # however strong the effects, patients differ
+    left[0][np.diag_indices(m)] = room
+    return Spectrum(*np.linalg.eigh(_nearest(toeplitz(left), np.tile(room, slots))))
+
+
+def _nearest(matrix: Floats, diagonal: Floats) -> Floats:
+    """Return the nearest covariance with this diagonal (Higham's alternating projections)."""
+    found, last = matrix, np.zeros_like(matrix)
+    for _ in range(PROJECTIONS):
+        start = found - last
+        values, vectors = np.linalg.eigh(start)
+        if values[0] >= LEAST_EIGEN:
+            break
+        positive = (vectors * np.maximum(values, LEAST_EIGEN)) @ vectors.T
+        last, found = positive - start, positive.copy()
+        np.fill_diagonal(found, diagonal)
+    values, vectors = np.linalg.eigh(found)
+    positive = (vectors * np.maximum(values, LEAST_EIGEN)) @ vectors.T
+    fix = np.sqrt(diagonal / np.diag(positive))
+    return np.asarray(positive * fix[:, None] * fix)
