@@ -45,6 +45,14 @@ def test_another_row_is_the_limit_where_the_table_says_so() -> None:
     assert entry("auprc", 1, Results(ours + above)) is False
 
 
+def test_a_method_under_several_rules_is_held_against_its_best() -> None:
+    ours = rows(FLAGSHIP, 12, "auprc", [0.30, 0.32])
+    tuned = rows("dp-markov", 12, "auprc", [0.2, 0.2])
+    other = rows("dp-markov, for AUPRC alone", 12, "auprc", [0.4, 0.4])
+    assert entry("auprc", 12, Results(ours + tuned)) is True
+    assert entry("auprc", 12, Results(ours + tuned + other)) is False
+
+
 def test_a_loss_is_named_and_a_gain_is_not() -> None:
     found = rows(FLAGSHIP, 12, "auprc", [0.30, 0.31, 0.32])
     found += rows("trust", 12, "auprc", [0.20, 0.22, 0.21])
