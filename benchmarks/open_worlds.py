@@ -21,6 +21,7 @@ from longsynth.schema import Schema
 
 SCHEMAS = Path(__file__).parents[1] / "examples" / "schemas"
 TRAINING = 7  # tenths of the patients
+SIZES = {"physionet2012": 5574, "pbc": 218}  # training patients, which a split decides
 
 
 def register() -> None:

@@ -185,7 +185,8 @@ def test_static_values_of_patients_without_rows_are_learnt(name: str) -> None:
     assert (drawn.length == 0).all()
     assert not drawn.observed[:, :, ~STATIC].any()
     age = drawn.values[:, 0, 0][drawn.observed[:, 0, 0]]
-    assert age.mean() == pytest.approx(80, abs=1.5)
+    within = 4 if name == "dp-markov" else 1.5  # half a bin, in which values are even
+    assert age.mean() == pytest.approx(80, abs=within)
 
 
 def test_cells_in_use_are_those_up_to_the_length_and_what_is_static() -> None:

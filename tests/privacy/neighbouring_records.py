@@ -67,7 +67,7 @@ def witnesses(schema: Schema) -> dict[str, Pair]:
         "gaps": (someone(gaps=0.0), someone(gaps=schema.max_gap)),
         "gap squares": (someone(gaps=schema.max_gap), someone(gaps=np.nan)),
         "squares": (someone(high, observed=ordered), someone(observed=False)),
-        "first bins": (someone(low), someone(high)),
+        "bins": (someone(low), someone(high)),
         "transitions": (someone(low), someone(high)),
     }
 

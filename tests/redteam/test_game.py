@@ -312,7 +312,7 @@ def test_a_patient_who_is_counted_twice_is_found(monkeypatch: pytest.MonkeyPatch
         longsynth.privacy.sums, "_counts", lambda rows, statistic: np.asarray(2 * rows)
     )
     found = quick(PLANS["dp-markov"]).failures
-    for line in ("strata", "first bins", "transitions"):
+    for line in ("strata", "bins", "transitions"):
         assert any(
             f"'{line}': one patient moves the exact sums by 2 times" in failure for failure in found
         )

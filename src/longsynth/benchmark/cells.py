@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,11 +12,12 @@ from longsynth.benchmark.experiments import BASE_RATE, REFERENCES, TRAIN_ON_REAL
 from longsynth.benchmark.judging import Metrics
 from longsynth.benchmark.making import judged, with_constants
 from longsynth.benchmark.results import Row, table_of, write_whole
-from longsynth.benchmark.trial import is_private
 from longsynth.benchmark.worlds import world
+from longsynth.methods.method import Method, PrivateMethod
 from longsynth.methods.registry import method_named
 
 WITHOUT_BUDGET = 0.0  # ε of what keeps no promise
+VARIANTS: dict[str, Method] = {}  # by name: methods that are not in the registry
 
 
 class Key(NamedTuple):
@@ -37,12 +38,16 @@ class Cell:
     seed: int
     constants: tuple[Constant, ...] = ()
     name: str = ""  # of a variant; else the method's own
+    experiment: str = ""  # what the results call it; else the world
+    times: int = 1  # synthetic patients for each training patient
 
     @property
     def key(self) -> Key:
         said = ", ".join(f"{name}={value}" for name, value in self.constants)
         label = self.name or (f"{self.method} ({said})" if said else self.method)
-        return Key(self.world, label, setting(self.patients, self.epsilon), self.seed)
+        return Key(
+            self.experiment or self.world, label, setting(self.patients, self.epsilon), self.seed
+        )
 
 
 def setting(patients: int, epsilon: float) -> str:
@@ -56,18 +61,26 @@ def cells(
     patients: Iterable[int],
     epsilons: Iterable[float],
     seeds: Iterable[int],
-    constants: tuple[Constant, ...] = (),
-    name: str = "",
+    **more: Any,
 ) -> Iterator[Cell]:
-    """Yield every cell of a grid; what has no budget stands once."""
+    """Yield every cell of a grid; what has no budget stands once. `more` is for methods only."""
     listed, budgets, drawn = list(methods), list(epsilons), list(seeds)
     for number in patients:
         for method in listed:
-            for epsilon in budgets if is_private(method) else [WITHOUT_BUDGET]:
+            plain = {"experiment": more.get("experiment", "")}
+            for epsilon in budgets if _has_budget(method) else [WITHOUT_BUDGET]:
                 for seed in drawn:
-                    plain = method in REFERENCES
-                    given = () if plain else constants
-                    yield Cell(world, method, number, epsilon, seed, given, "" if plain else name)
+                    given = plain if method in REFERENCES else more
+                    yield Cell(world, method, number, epsilon, seed, **given)
+
+
+def method_of(name: str) -> Method:
+    """A variant that a script has named, or a method of the registry."""
+    return VARIANTS.get(name) or method_named(name)
+
+
+def _has_budget(name: str) -> bool:
+    return name not in REFERENCES and isinstance(method_of(name), PrivateMethod)
 
 
 def measured(cell: Cell, *, boosted: bool = True) -> Metrics:
@@ -80,12 +93,13 @@ def measured(cell: Cell, *, boosted: bool = True) -> Metrics:
         return judge.metrics(train, boosted=boosted)
     schema = with_constants(found.schema, dict(cell.constants)) if cell.constants else found.schema
     return judged(
-        method_named(cell.method),
+        method_of(cell.method),
         judge,
         train,
         schema=schema,
         epsilon=cell.epsilon,
         seed=cell.seed,
+        times=cell.times,
         boosted=boosted,
     )
 

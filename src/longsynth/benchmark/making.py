@@ -18,13 +18,16 @@ from longsynth.synthetic import Synthetic
 DELTA = 1e-5
 
 
-def made(method: Method, schema: Schema, train: Cohort, *, epsilon: float, seed: int) -> Synthetic:
-    """Return as many synthetic patients as training patients; `seed` is of the sample only."""
+def made(
+    method: Method, schema: Schema, train: Cohort, *, epsilon: float, seed: int, times: int = 1
+) -> Synthetic:
+    """Return as many synthetic patients as training patients, or so many times as many; `seed` is
+    of the sample only."""
     if isinstance(method, PrivateMethod):
         bundle = fit(train, planned(method, schema, train.patients, epsilon=epsilon))
     else:
         bundle = fit_without_privacy(train, schema, method.name)
-    return sample(method.model(bundle), train.patients, seed=seed)
+    return sample(method.model(bundle), times * train.patients, seed=seed)
 
 
 def planned(method: PrivateMethod, schema: Schema, patients: int, *, epsilon: float) -> Plan:
@@ -43,10 +46,11 @@ def judged(
     epsilon: float,
     seed: int,
     schema: Schema | None = None,
+    times: int = 1,
     boosted: bool = True,
 ) -> Metrics:
     """Return every metric of one method, budget and seed; the judge's schema unless another."""
-    drawn = made(method, schema or judge.schema, train, epsilon=epsilon, seed=seed)
+    drawn = made(method, schema or judge.schema, train, epsilon=epsilon, seed=seed, times=times)
     return judge.metrics(drawn, boosted=boosted)
 
 

@@ -6,37 +6,63 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from longsynth.scaling import Scaling
-from longsynth.schema import Schema
+from longsynth.schema import Schema, Variable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-CONTINUOUS_BINS = 10  # equal widths between the public bounds
-
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """Public bins of one variable: its levels, or equal widths of the encoded scale."""
+    """Public bins of one variable: its levels, or intervals that are narrow about its centre."""
 
     number: int  # K
-    lowest: float | None  # the first level; None: equal widths
+    lowest: float  # the first level, or the lower bound
+    edges: tuple[float, ...] | None  # (K + 1), transformed; None: levels
+    log: bool = False
+    ordered: bool = True  # whether neighbours in the list have anything in common
 
-    def of(self, values: Floats, encoded: Floats) -> Ints:
-        """The bin of each value, given in clinical units and encoded."""
-        widths = np.floor((encoded + 1) / 2 * self.number)
-        place = widths if self.lowest is None else np.rint(values - self.lowest)
+    def of(self, values: Floats) -> Ints:
+        """The bin of each value in clinical units; what lies outside is in the nearest."""
+        if self.edges is None:
+            place = np.rint(values - self.lowest)
+        else:
+            raw = np.log(np.maximum(values, self.lowest)) if self.log else values
+            place = np.searchsorted(self.edges, raw, side="right") - 1.0
         return np.clip(place, 0, self.number - 1).astype(np.int64)
 
+    def within(self, place: Ints, rng: Generator) -> Floats:
+        """A level, or a value somewhere in its bin."""
+        if self.edges is None:
+            return self.lowest + place.astype(np.float64)
+        edges = np.array(self.edges)
+        raw = edges[place] + rng.random(place.shape) * np.diff(edges)[place]
+        return np.asarray(np.exp(raw) if self.log else raw)
 
-def bins_of(schema: Schema) -> list[Bins]:
-    """A bin a level for ordinal and binary variables, equal widths for continuous ones."""
-    return [
-        Bins(CONTINUOUS_BINS, None)
-        if v.kind == "continuous"
-        else Bins(int(v.bounds[1] - v.bounds[0]) + 1, v.bounds[0])
-        for v in schema.variables
-    ]
+
+def bins_of(schema: Schema, number: int, focus: float) -> list[Bins]:
+    """A bin a level, and so many intervals of each continuous variable."""
+    return [_bins(v, number, focus) for v in schema.variables]
+
+
+def _bins(variable: Variable, number: int, focus: float) -> Bins:
+    """Intervals are even in asinh of the distance from the public centre, in `focus` scales: about
+    even near it and by ratio far from it. Without a centre they are even."""
+    low, high = variable.bounds
+    if variable.kind != "continuous":
+        return Bins(int(high - low) + 1, low, None, ordered=variable.kind != "nominal")
+    log = variable.transform == "log"
+    first, last = (float(np.log(end)) if log else end for end in (low, high))
+    centre, scale = variable.centre, variable.scale
+    if centre is None or scale is None or not focus:
+        return Bins(number, low, tuple(np.linspace(first, last, number + 1).tolist()), log)
+    if log:
+        centre, scale = float(np.log(centre)), float(np.log1p(scale / centre))
+    reach = focus * scale
+    near, far = (float(np.arcsinh((end - centre) / reach)) for end in (first, last))
+    edges = centre + reach * np.sinh(np.linspace(near, far, number + 1))
+    edges[0], edges[-1] = first, last
+    return Bins(number, low, tuple(edges.tolist()), log)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +74,19 @@ class Chains:
     step: list[Floats]  # per variable (2, K, K): next bin by event and bin
     events: Ints  # (S,): the event of each stratum
     slots: int
-    scaling: Scaling
 
     def draw(self, course: Ints, rng: Generator) -> Floats:
         """Return values (n, T, V) in clinical units."""
         event = self.events[course]
-        place = np.empty((len(course), self.slots, len(self.bins)), np.int64)
-        for v in range(len(self.bins)):
+        values = np.empty((len(course), self.slots, len(self.bins)))
+        for v, bins in enumerate(self.bins):
+            place = np.empty(values.shape[:2], np.int64)
             start, step = np.cumsum(self.start[v], axis=-1), np.cumsum(self.step[v], axis=-1)
-            place[:, 0, v] = _chosen(start[event], rng)
+            place[:, 0] = _chosen(start[event], rng)
             for slot in range(1, self.slots):
-                place[:, slot, v] = _chosen(step[event, place[:, slot - 1, v]], rng)
-        numbers = np.array([b.number for b in self.bins])
-        within = self.scaling.from_unit(2 * (place + rng.random(place.shape)) / numbers - 1)
-        levels = np.array([np.nan if b.lowest is None else b.lowest for b in self.bins]) + place
-        return np.asarray(np.where(np.isnan(levels), within, levels))
-
-
-def distributions(counts: Floats, noise: float) -> Floats:
-    """Return rows (…, K) as distributions. A count below its noise is no evidence; a row without
-    any evidence is even."""
-    kept = np.where(counts > noise, counts, 0.0)
-    empty = kept.sum(axis=-1, keepdims=True) == 0
-    kept = np.where(empty, 1.0, kept)
-    return np.asarray(kept / kept.sum(axis=-1, keepdims=True))
+                place[:, slot] = _chosen(step[event, place[:, slot - 1]], rng)
+            values[:, :, v] = bins.within(place, rng)
+        return values
 
 
 def _chosen(cumulative: Floats, rng: Generator) -> Ints:

@@ -25,7 +25,7 @@ class Strata:
             draw = allowed / allowed.sum()
         if mass.sum() == 0:
             mass = draw
-        return _with_weights(mass / mass.sum(), draw / draw.sum())
+        return strata_of(mass / mass.sum(), draw / draw.sum())
 
 
 def population_masses(histogram: Floats) -> Floats:
@@ -38,9 +38,10 @@ def population_masses(histogram: Floats) -> Floats:
 def synthesis_strata(mass: Floats, protected: NDArray[np.bool_], floor: float) -> Strata:
     """Return q and w (eq:fair) for floor α on the protected strata."""
     lifted = np.maximum(mass, np.where(protected, floor, 0.0))
-    return _with_weights(mass, lifted / lifted.sum())
+    return strata_of(mass, lifted / lifted.sum())
 
 
-def _with_weights(mass: Floats, draw: Floats) -> Strata:
+def strata_of(mass: Floats, draw: Floats) -> Strata:
+    """Return strata of these masses that are drawn so often; weights make up for it."""
     weight = np.divide(mass, draw, out=np.zeros_like(mass), where=draw > 0)
     return Strata(mass, draw, weight)

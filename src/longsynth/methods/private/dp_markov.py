@@ -1,6 +1,7 @@
 """dp-markov: private first-order transition tables over public bins, by event."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,56 +13,104 @@ from longsynth.errors import Refused
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines, unconditional
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, MASKS, STRATA
-from longsynth.model.markov import Chains, bins_of, distributions
+from longsynth.model.drawn_chains import Counts, Prior, drawn_chains
+from longsynth.model.markov import Bins, Chains, bins_of
 from longsynth.model.model import Model
-from longsynth.model.strata import population_masses, synthesis_strata
+from longsynth.model.strata import Strata, population_masses, strata_of
+from longsynth.model.tables import distributions, drawn_to, on_simplex
 from longsynth.privacy.ledger import Entry
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
-from longsynth.records import Cohort, Ints
-from longsynth.scaling import Scaling
+from longsynth.records import Cohort, Floats, Ints
 from longsynth.schema import Schema
 
 MOST_LEVELS = 60  # its transition tables grow with the square
-FIRST, STEPS = "first bins", "transitions"
-SHARES = {STRATA: 5, FIRST: 20, STEPS: 50, MASKS: 15, GAPS: 7, GAP_SQUARES: 3}  # of 100
+FIRST, STEPS = "bins", "transitions"
 
 
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Public settings, chosen on development seeds: benchmarks/search_dp_markov.py."""
+
+    bins: int = 16  # of each continuous variable
+    focus: float = 0.5  # scales about the centre in which bins are narrow; 0: even bins
+    halves: bool = True  # bins of all slots, in two halves of the record; else first bins
+    states: int = 4  # bins are joined to so many states for transitions
+    drawn: bool = True  # tables drawn to a Gaussian one and to each other; else by event alone
+    threshold: float = 1.0  # a count below so much noise is no evidence, where tables stand alone
+    spread: float = 0.2  # prior spread of variables' persistence about their mean
+    between: float = 0.7  # spread of patients' own means, in spreads of a variable
+    effect: float = 0.5  # prior spread of an event's effect, in spreads of a variable
+    temper: float = 0.35  # part of an effect on repeated readings that is kept
+    steady: bool = True  # masks and gaps drawn to their mean over time
+    own: bool = False  # a table of its own for each event; else everybody's with the event's shares
+    floor: float = 0.0  # least share of patients drawn with the event, with weights
+    strata: int = 10  # shares of 100
+    first: int = 30
+    steps: int = 35
+    masks: int = 15
+    gaps: int = 7
+    gap_squares: int = 3
+
+    def __post_init__(self) -> None:
+        if not self.drawn and self.states < self.bins:
+            raise ValueError("tables that stand alone need a state for each bin")
+
+    @property
+    def shares(self) -> dict[str, int]:
+        return {
+            STRATA: self.strata,
+            FIRST: self.first,
+            STEPS: self.steps,
+            MASKS: self.masks,
+            GAPS: self.gaps,
+            GAP_SQUARES: self.gap_squares,
+        }
+
+
+@dataclass(frozen=True)
 class DPMarkov:
     name: ClassVar[str] = "dp-markov"
     summary: ClassVar[str] = "private transition tables between public bins, by event"
 
+    rule: Rule = Rule()
+
     def stages(self, schema: Schema) -> tuple[Stage, ...]:
-        """A patient fills one block a variable: first bins with 1, transitions with T - 1. What is
-        static has a first bin only."""
-        blocks, moving, widest = len(schema.variables), len(_moving(schema)), _widest(schema)
+        """A patient fills two blocks a variable with bins, one for each half of the record and each
+        with up to ⌈T/2⌉ readings, and one with up to T - 1 transitions. What is static makes none,
+        and counts as if read in every slot."""
+        blocks, moving, widest = len(schema.variables), len(_moving(schema)), self._widest(schema)
+        halves = 2 if self.rule.halves else 1
         found = [
             lines.strata(schema),
             Statistic(
                 FIRST,
-                "first bin by variable and event",
+                "bins in each half by variable and event"
+                if self.rule.halves
+                else "first bin by variable and event",
                 "count",
-                blocks * 2 * widest,
-                blocks=blocks,
+                halves * blocks * 2 * widest,
+                blocks=halves * blocks,
+                grid=_half(schema) if self.rule.halves else 1,
             ),
             Statistic(
                 STEPS,
-                "transitions between bins by variable and event",
+                "transitions between states by variable" + " and event" * self.rule.own,
                 "count",
-                moving * 2 * widest**2,
+                moving * self._events * self._states(schema) ** 2,
                 blocks=moving,
                 grid=max(schema.slots - 1, 1),
             ),
             *unconditional.statistics(schema),
         ]
-        share = lines.shares(SHARES, schema)
+        share = lines.shares(self.rule.shares, schema)
         return (tuple((s, share[s.name]) for s in found),)
 
     def contributions(
         self, batch: Cohort, schema: Schema, stage: Stage, so_far: Bundle
     ) -> Mapping[str, Contribution]:
         cell = encoding.strata(batch, schema)
-        first, steps = _counted(batch, schema, Scaling(schema), schema.strata[cell, 2])
+        first, steps = self._counted(batch, schema, schema.strata[cell, 2])
         return {
             STRATA: Contribution(encoding.one_hot(cell, len(schema.strata))),
             FIRST: Contribution(first),
@@ -72,53 +121,126 @@ class DPMarkov:
     def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
         sd = entry.sigma / entry.statistic.lift
         match entry.statistic.name:
-            case "first bins":
-                return f"±{sd:.1f} patients in each bin"
+            case "bins":
+                return f"±{sd:.1f} readings in each bin"
             case "transitions":
                 return f"±{sd:.1f} transitions, of {patients * max(schema.slots - 1, 1):,} at most"
         return lines.blur(entry, schema, patients)
 
     def model(self, bundle: Bundle) -> Model:
-        schema, scaling = bundle.schema, Scaling(bundle.schema)
-        mass = population_masses(bundle.mean(STRATA))
-        bins, widest, moving = bins_of(schema), _widest(schema), _moving(schema)
-        first = _numbers(bundle, FIRST).reshape(len(bins), 2, widest)
-        steps = np.zeros((len(bins), 2, widest, widest))  # of what is static, none
-        steps[moving] = _numbers(bundle, STEPS).reshape(len(moving), 2, widest, widest)
+        schema, rule = bundle.schema, self.rule
+        bins, widest, moving = self._bins(schema), self._widest(schema), _moving(schema)
+        halves, most = 2 if rule.halves else 1, self._states(schema)
+        first = _numbers(bundle, FIRST).reshape(halves, len(bins), 2, widest)
+        steps = np.zeros((len(bins), self._events, most, most))  # of what is static, none
+        steps[moving] = _numbers(bundle, STEPS).reshape(len(moving), self._events, most, most)
         noise = {n: bundle.released[n].entry for n in (FIRST, STEPS)}
         level = {n: e.sigma / e.statistic.lift for n, e in noise.items()}
-        lengths, masks, gaps = unconditional.parts(bundle, mass)
+        mass = self._masses(bundle)
+        lengths, masks, gaps = unconditional.parts(bundle, mass, steady=rule.steady)
+        counts = [
+            Counts(
+                bins=b,
+                state=(state := self._state(b)),
+                first=first[:, v, :, : b.number],
+                steps=steps[v, :, : state.max() + 1, : state.max() + 1],
+                first_noise=level[FIRST],
+                step_noise=level[STEPS],
+            )
+            for v, b in enumerate(bins)
+        ]
+        start, step = self._chains(counts, mass[schema.strata[:, 2] == 1].sum(), bundle.patients)
         return Model(
             schema=schema,
-            strata=synthesis_strata(mass, schema.protected_strata, 0.0),
+            strata=_lifted(mass, schema.strata[:, 2], rule.floor),
             lengths=lengths,
             values=Chains(
                 bins=bins,
-                start=[
-                    distributions(first[v, :, : b.number], level[FIRST]) for v, b in enumerate(bins)
-                ],
-                step=[
-                    distributions(steps[v, :, : b.number, : b.number], level[STEPS])
-                    for v, b in enumerate(bins)
-                ],
+                start=start,
+                step=step,
                 events=schema.strata[:, 2],
                 slots=schema.slots,
-                scaling=scaling,
             ),
             masks=masks,
             gaps=gaps,
             fingerprint=bundle.fingerprint,
         )
 
+    @property
+    def _events(self) -> int:
+        """Tables of transitions: one for each event, or one for everybody."""
+        return 2 if self.rule.own or not self.rule.drawn else 1
 
-def _widest(schema: Schema) -> int:
-    widest = max(b.number for b in bins_of(schema))
-    if widest > MOST_LEVELS:
-        raise Refused(
-            f"dp-markov takes at most {MOST_LEVELS} levels, and an ordinal variable has {widest}: "
-            "declare it continuous, or use another method."
-        )
-    return widest
+    def _states(self, schema: Schema) -> int:
+        return max(int(self._state(b).max()) + 1 for b in self._bins(schema))
+
+    def _state(self, bins: Bins) -> Ints:
+        """(K,): the state of each bin."""
+        joined = min(self.rule.states, bins.number) if bins.ordered else bins.number
+        return np.arange(bins.number) * joined // bins.number
+
+    def _chains(
+        self, counts: list[Counts], rate: float, patients: int
+    ) -> tuple[list[Floats], list[Floats]]:
+        rule = self.rule
+        if rule.drawn:
+            prior = Prior(rule.effect, rule.between, rule.temper, rule.spread)
+            return drawn_chains(counts, rate, patients, prior)
+        start = [distributions(c.first.sum(axis=0), rule.threshold * c.first_noise) for c in counts]
+        return start, [distributions(c.steps, rule.threshold * c.step_noise) for c in counts]
+
+    def _masses(self, bundle: Bundle) -> NDArray[np.float64]:
+        if not self.rule.drawn:
+            return population_masses(bundle.mean(STRATA))
+        entry = bundle.released[STRATA].entry
+        noise = entry.sigma / (entry.statistic.lift * bundle.patients)
+        table = bundle.mean(STRATA).reshape(-1, 2)
+        event, rest = (on_simplex(table.sum(axis=a), 1.0) for a in (0, 1))
+        return on_simplex(drawn_to(table, np.outer(rest, event), noise), 1.0).ravel()
+
+    def _bins(self, schema: Schema) -> list[Bins]:
+        return bins_of(schema, self.rule.bins, self.rule.focus)
+
+    def _widest(self, schema: Schema) -> int:
+        widest = max(b.number for b in self._bins(schema))
+        if widest > MOST_LEVELS:
+            raise Refused(
+                f"dp-markov takes at most {MOST_LEVELS} levels, and an ordinal variable has "
+                f"{widest}: declare it continuous, or use another method."
+            )
+        return widest
+
+    def _counted(self, batch: Cohort, schema: Schema, event: Ints) -> tuple[Ints, Ints]:
+        """Bins and transitions of each patient over observed slots, in blocks."""
+        observed = encoding.seen(batch, schema)
+        values = np.where(observed, batch.values, 0.0)
+        n, widest, blocks = batch.patients, self._widest(schema), len(schema.variables)
+        first = np.zeros((n, 2 if self.rule.halves else 1, blocks, 2, widest), np.int64)
+        most = self._states(schema)
+        steps = np.zeros((n, blocks, self._events, most, most), np.int64)
+        whose = event if self._events == 2 else np.zeros_like(event)
+        for v, bins in enumerate(self._bins(schema)):
+            place = bins.of(values[:, :, v])
+            if self.rule.halves:
+                whole = schema.layout.static[v]
+                _tally(place, observed[:, :, v], event, first[:, :, v], _half(schema), whole)
+            else:
+                _start(place, observed[:, :, v], event, first[:, 0, v])
+            _follow(self._state(bins)[place], observed[:, :, v], whose, steps[:, v])
+        return first.reshape(n, -1), steps[:, _moving(schema)].reshape(n, -1)
+
+
+def _lifted(mass: NDArray[np.float64], event: Ints, floor: float) -> Strata:
+    """Draw patients with the event at least so often; weights restore the released masses."""
+    rate = float(mass[event == 1].sum())
+    if not 0 < rate < floor:
+        return strata_of(mass, mass)
+    factor = np.where(event == 1, floor / rate, (1 - floor) / (1 - rate))
+    return strata_of(mass, mass * factor)
+
+
+def _half(schema: Schema) -> int:
+    return (schema.slots + 1) // 2
 
 
 def _moving(schema: Schema) -> list[int]:
@@ -131,32 +253,30 @@ def _numbers(bundle: Bundle, name: str) -> NDArray[np.float64]:
     return found.values / found.entry.statistic.lift
 
 
-def _counted(batch: Cohort, schema: Schema, scaling: Scaling, event: Ints) -> tuple[Ints, Ints]:
-    """First bins and transitions of each patient over observed slots, one block a variable."""
-    observed = encoding.seen(batch, schema)
-    values = np.where(observed, batch.values, 0.0)
-    encoded = scaling.unit(values)
-    n, widest = batch.patients, _widest(schema)
-    first = np.zeros((n, len(schema.variables), 2, widest), np.int64)
-    steps = np.zeros((n, len(schema.variables), 2, widest, widest), np.int64)
-    for v, bins in enumerate(bins_of(schema)):
-        place = bins.of(values[:, :, v], encoded[:, :, v])
-        _follow(place, observed[:, :, v], event, first[:, v], steps[:, v])
-    return first.reshape(n, -1), steps[:, _moving(schema)].reshape(n, -1)
-
-
-def _follow(
-    place: Ints,
-    observed: NDArray[np.bool_],
-    event: Ints,
-    first: Ints,
-    steps: Ints,
+def _tally(
+    place: Ints, observed: NDArray[np.bool_], event: Ints, first: Ints, half: int, whole: bool
 ) -> None:
-    """Walk the slots; `last` is the last bin seen, or -1."""
-    last = np.full(len(event), -1)
+    """Count the bins of each half; what is static fills both halves."""
     for slot in range(place.shape[1]):
-        bin_, seen = place[:, slot], observed[:, slot]
-        fresh, known = np.flatnonzero(seen & (last < 0)), np.flatnonzero(seen & (last >= 0))
-        first[fresh, event[fresh], bin_[fresh]] = 1
-        steps[known, event[known], last[known], bin_[known]] += 1
-        last = np.where(seen, bin_, last)
+        seen = np.flatnonzero(observed[:, slot])
+        if whole:
+            first[seen[:, None], [[0, 1]], event[seen, None], place[seen, slot, None]] = half
+        else:
+            first[seen, slot // half, event[seen], place[seen, slot]] += 1
+
+
+def _start(place: Ints, observed: NDArray[np.bool_], event: Ints, first: Ints) -> None:
+    """Mark the first bin that was seen."""
+    seen = np.flatnonzero(observed.any(axis=1))
+    slot = observed[seen].argmax(axis=1)
+    first[seen, event[seen], place[seen, slot]] = 1
+
+
+def _follow(state: Ints, observed: NDArray[np.bool_], event: Ints, steps: Ints) -> None:
+    """Walk the slots; `last` is the last state seen, or -1."""
+    last = np.full(len(event), -1)
+    for slot in range(state.shape[1]):
+        now, seen = state[:, slot], observed[:, slot]
+        known = np.flatnonzero(seen & (last >= 0))
+        steps[known, event[known], last[known], now[known]] += 1
+        last = np.where(seen, now, last)

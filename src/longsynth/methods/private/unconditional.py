@@ -12,9 +12,10 @@ from longsynth.model.auxiliary import gaps_from, masks_from, same_for_all
 from longsynth.model.gaps import Gaps
 from longsynth.model.lengths import AllSlots, Lengths, Users
 from longsynth.model.masks import Masks
+from longsynth.model.tables import drawn_to
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
-from longsynth.records import Cohort, Floats
+from longsynth.records import Cohort, Floats, Ints
 from longsynth.schema import Schema
 
 
@@ -38,13 +39,39 @@ def rows(batch: Cohort, schema: Schema) -> Mapping[str, Contribution]:
     }
 
 
-def parts(bundle: Bundle, mass: Floats) -> tuple[Lengths | AllSlots, Masks, Gaps]:
-    """Return lengths, and the same masks and gaps for every stratum."""
+def parts(
+    bundle: Bundle, mass: Floats, *, steady: bool = False
+) -> tuple[Lengths | AllSlots, Masks, Gaps]:
+    """Return lengths, and the same masks and gaps for every stratum; if they are held steady, drawn
+    to their mean over time as far as noise explains the rest."""
     schema, lengths = bundle.schema, lines.lengths_in(bundle)
     users, cells, slots = Users(mass, lengths.in_use), schema.layout.cell_slot, schema.slots
+    found = {name: bundle.mean(name)[0] for name in (MASKS, GAPS, GAP_SQUARES)}
+    over_time = [np.arange(slots)]
+    by_variable = schema.layout.cells_of(np.arange(len(cells))[None], -1)[0].T
+    places = {MASKS: [p[p >= 0] for p in by_variable], GAPS: over_time, GAP_SQUARES: over_time}
+    where = {MASKS: cells, GAPS: np.arange(slots), GAP_SQUARES: np.arange(slots)}
+    if steady:
+        for name, series in places.items():
+            held = _held(found[name], users.divisor(where[name]), series, _noise(bundle, name))
+            found[name] = held
     missing, means = (
-        same_for_all(bundle.mean(name)[0] / users.divisor(where), schema)
-        for name, where in ((MASKS, cells), (GAPS, np.arange(slots)))
+        same_for_all(found[name] / users.divisor(where[name]), schema) for name in (MASKS, GAPS)
     )
-    gaps = gaps_from(means, bundle.mean(GAP_SQUARES)[0], users, schema)
+    gaps = gaps_from(means, found[GAP_SQUARES], users, schema)
     return lengths, masks_from(missing, schema), gaps
+
+
+def _held(sums: Floats, users: Floats, series: list[Ints], noise: float) -> Floats:
+    """Each series of sums drawn to one mean among its users."""
+    held = sums.copy()
+    for place in series:
+        mean = sums[place].sum() / users[place].sum()
+        held[place] = drawn_to(sums[place], mean * users[place], noise)
+    return held
+
+
+def _noise(bundle: Bundle, name: str) -> float:
+    """The standard deviation in a released mean."""
+    entry = bundle.released[name].entry
+    return entry.sigma / (entry.statistic.unit * entry.statistic.lift * bundle.patients)

@@ -1,0 +1,165 @@
+"""The search for `dp-markov`'s public rule, on development seeds only.
+
+    python benchmarks/search_dp_markov.py --out benchmarks/results/search_dp_markov.parquet
+
+Every setting is judged at four budgets. The loss is a sum over metrics. The best few are judged
+again on seeds that had no part in choosing them; the best of these is `dp-markov`'s rule.
+"""
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from longsynth.benchmark.cells import Kept, Key, setting
+from longsynth.benchmark.making import judged
+from longsynth.benchmark.results import Results, read_results
+from longsynth.benchmark.worlds import world
+from longsynth.methods.private.dp_markov import DPMarkov, Rule
+
+PATIENTS, EPSILONS = 504, (1.0, 2.0, 4.0, 12.0)
+SEEDS, AGAIN = tuple(range(101, 106)), tuple(range(106, 113))  # to choose, and to judge the chosen
+BEST = 4
+ADDED = ("brier", "ece", "marginal_ks", "correlation_error", "autocorrelation_error")
+
+OLD = Rule(
+    bins=10, focus=0.0, halves=False, states=60, drawn=False, threshold=1.0, steady=False,
+    own=True, floor=0.0, strata=5, first=20, steps=50, masks=15, gaps=7, gap_squares=3,
+)  # fmt: skip
+NEW = replace(
+    OLD, bins=16, focus=0.5, halves=True, states=4, drawn=True, steady=True, own=False,
+    spread=0.2, between=0.7, effect=0.5, temper=1.0,
+    strata=10, first=30, steps=35,
+)  # fmt: skip
+
+
+def settings() -> dict[str, Rule]:
+    """Every rule that was tried, by a name that says how it differs."""
+    old = {
+        "old": {},
+        "old, 5 bins": {"bins": 5},
+        "old, 7 bins": {"bins": 7},
+        "old, 15 bins": {"bins": 15},
+        "old, threshold 0": {"threshold": 0.0},
+        "old, threshold 2": {"threshold": 2.0},
+        "old, threshold 3": {"threshold": 3.0},
+        "old, bins about the centre": {"focus": 1.0},
+        "old, bins about the centre, 7 bins": {"focus": 1.0, "bins": 7},
+        "old, bins closer about the centre": {"focus": 0.5},
+        "old, more for steps": {"steps": 65, "first": 10, "masks": 10},
+        "old, more for strata": {"strata": 15, "steps": 40},
+        "old, steady": {"steady": True},
+        "old, threshold 2, bins about the centre": {"threshold": 2.0, "focus": 1.0},
+        "old, threshold 2, steady, more for steps": {
+            "threshold": 2.0,
+            "steady": True,
+            "steps": 65,
+            "first": 10,
+            "masks": 10,
+        },
+        "old, threshold 2, floor .2": {"threshold": 2.0, "floor": 0.2},
+        "old, threshold 2, 7 bins": {"threshold": 2.0, "bins": 7},
+    }
+    new = {
+        "new": {},
+        "new, 10 bins": {"bins": 10},
+        "new, 24 bins": {"bins": 24},
+        "new, 3 states": {"states": 3},
+        "new, 6 states": {"states": 6},
+        "new, 8 states": {"states": 8, "bins": 16},
+        "new, focus .25": {"focus": 0.25},
+        "new, focus 1": {"focus": 1.0},
+        "new, first bins only": {"halves": False},
+        "new, tables by event": {"own": True},
+        "new, not steady": {"steady": False},
+        "new, effect .25": {"effect": 0.25},
+        "new, effect 1": {"effect": 1.0},
+        "new, temper .75": {"temper": 0.75},
+        "new, temper .5": {"temper": 0.5},
+        "new, temper .35": {"temper": 0.35},
+        "new, temper .5, floor .3": {"temper": 0.5, "floor": 0.3},
+        "new, temper .5, 10 bins": {"temper": 0.5, "bins": 10},
+        "new, temper .5, effect .25, 10 bins": {"temper": 0.5, "effect": 0.25, "bins": 10},
+        "new, temper .35, effect .25, 10 bins, 6 states": {
+            "temper": 0.35,
+            "effect": 0.25,
+            "bins": 10,
+            "states": 6,
+        },
+        "new, temper .75, 10 bins": {"temper": 0.75, "bins": 10},
+        "new, temper .75, effect .25, 10 bins": {"temper": 0.75, "effect": 0.25, "bins": 10},
+        "new, temper .75, effect .25, 10 bins, floor .2": {
+            "temper": 0.75,
+            "effect": 0.25,
+            "bins": 10,
+            "floor": 0.2,
+        },
+        "new, 8 bins, effect .25": {"bins": 8, "effect": 0.25},
+        "new, floor .2": {"floor": 0.2},
+        "new, floor .4": {"floor": 0.4},
+        "new, spread .1": {"spread": 0.1},
+        "new, spread .4": {"spread": 0.4},
+        "new, more for first": {"first": 45, "steps": 20},
+        "new, more for steps": {"first": 20, "steps": 45},
+        "new, more for strata": {"strata": 20, "masks": 10, "steps": 30},
+        "new, less for masks": {"masks": 5, "gaps": 4, "gap_squares": 1, "first": 40, "steps": 40},
+    }
+    return {
+        **{name: replace(OLD, **changes) for name, changes in old.items()},  # type: ignore[arg-type]
+        **{name: replace(NEW, **changes) for name, changes in new.items()},  # type: ignore[arg-type]
+    }
+
+
+def loss(results: Results, experiment: str, name: str) -> float:
+    """The mean over budgets of five errors less AUPRC: each lies between 0 and about .4."""
+    found = []
+    for epsilon in EPSILONS:
+        label = setting(PATIENTS, epsilon)
+        mean = {
+            m: float(np.mean(results.values(experiment, name, label, m))) for m in (*ADDED, "auprc")
+        }
+        found.append(sum(mean[m] for m in ADDED) - mean["auprc"])
+    return float(np.mean(found))
+
+
+def judge(out: Path, experiment: str, rules: dict[str, Rule], seeds: Iterable[int]) -> None:
+    kept, simulated = Kept(out), world("simulated")
+    for name, rule in rules.items():
+        for epsilon in EPSILONS:
+            for seed in seeds:
+                key = Key(experiment, name, setting(PATIENTS, epsilon), seed)
+                if key in kept.done:
+                    continue
+                train = simulated.train(PATIENTS, seed)
+                found = judged(
+                    DPMarkov(rule),
+                    simulated.judge,
+                    train,
+                    epsilon=epsilon,
+                    seed=seed,
+                    boosted=False,
+                )
+                kept.add(key, found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True, help="the result file")
+    out, rules = parser.parse_args().out, settings()
+    with threadpool_limits(limits=1):
+        judge(out, "search", rules, SEEDS)
+        ranked = sorted(rules, key=lambda name: loss(read_results(out), "search", name))
+        best = {name: rules[name] for name in (*ranked[:BEST], "old")}
+        judge(out, "again", best, AGAIN)
+    results = read_results(out)
+    for name in ranked:
+        print(f"{loss(results, 'search', name):.3f} {name}")
+    for name in best:
+        print(f"{loss(results, 'again', name):.3f} again: {name}")
+
+
+if __name__ == "__main__":
+    main()

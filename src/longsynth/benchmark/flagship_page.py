@@ -1,0 +1,206 @@
+"""docs/flagship.md: what must be shown and whether it is, every row with its interval, losses."""
+
+from collections.abc import Iterator
+
+from longsynth.benchmark.cells import WITHOUT_BUDGET
+from longsynth.benchmark.experiments import REFERENCES
+from longsynth.benchmark.judging import BOOSTED
+from longsynth.benchmark.results import Results
+from longsynth.benchmark.statistics import Comparison, compared, summary
+from longsynth.benchmark.tables import interval, number
+from longsynth.benchmark.targets import (
+    FLAGSHIP,
+    Outcome,
+    higher_is_better,
+    outcome,
+    targets,
+)
+from longsynth.report.study_style import look, metric_head, metric_label
+from longsynth.report.study_tables import Table, markdown_body
+
+SHOWN = (
+    "auprc",
+    "boosted_auprc",
+    "auroc",
+    "brier",
+    "ece",
+    "mean_prediction",
+    "worst_group_auprc",
+    "marginal_ks",
+    "correlation_error",
+    "autocorrelation_error",
+    "missingness_error",
+    "gap_wasserstein",
+    "length_tv",
+)
+TESTED = (
+    "auprc",
+    "boosted_auprc",
+    "brier",
+    "ece",
+    "marginal_ks",
+    "correlation_error",
+    "autocorrelation_error",
+)
+COSTS = ("fit_seconds", "slowest_pass_seconds", "passes", "sample_seconds", "peak_mb")
+TITLES = {
+    "simulated": "Simulated patients",
+    "ablation": "Ablation",
+    "two factors": "Stress: two latent factors",
+    "wrong references": "Stress: wrong public references",
+    "generic references": "Stress: bounds only",
+    "larger samples": "Apart: larger synthetic samples",
+    "physionet2012": "PhysioNet 2012",
+    "pbc": "PBC",
+    "cost": "Time and memory",
+}
+HOW = (
+    "Accounting `gaussian`, δ = 1e-5. Simulated patients are judged on 20,000 fresh ones of seed "
+    "9001, with as many synthetic as training patients and population weights in every metric and "
+    "fit. Numbers are means over seeds and intervals are 95 % t intervals over them. Classifiers "
+    "see patient summaries: a standardised logistic regression (L2, C = 1, unbalanced) where no "
+    "name is given, and histogram gradient boosting at its defaults. KS is total variation for "
+    "variables with levels; the correlation error is that of patient summaries; the AC error that "
+    "of pooled lag-1 correlations; ECE has ten bins of equal width."
+)
+
+
+def flagship_text(results: Results) -> str:
+    """Return the whole page; every number comes from the result file."""
+    parts = ["# The flagship's evidence", HOW, *_must_show(results)]
+    names = dict.fromkeys(row.experiment for row in results.rows)
+    for name in sorted(names, key=lambda n: list(TITLES).index(n) if n in TITLES else len(TITLES)):
+        parts += [f"## {TITLES.get(name, name)}", *_experiment(results, name)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _must_show(results: Results) -> Iterator[str]:
+    found = [outcome(results, target) for target in targets()]
+    run = [one for one in found if one.reached is not None]
+    reached = sum(bool(one.reached) for one in run)
+    yield "## What must be shown"
+    yield f"{reached} of {len(found)} entries are reached; {len(found) - len(run)} were not run."
+    head = ("Where", "ε", "Metric", "Must be", "Found", "")
+    yield markdown_body(Table("", "", head, tuple(_entry(one) for one in found)))
+
+
+def _entry(one: Outcome) -> tuple[str, ...]:
+    target = one.target
+    whose = f"{_multiple(target.limit)}{look(target.other).label}" if target.other else ""
+    if target.other_epsilon:
+        whose += f" at ε = {target.other_epsilon:g}"
+    paired = target.rule == "not wholly worse than"
+    must = f"{target.rule} " + (whose if paired else number(one.limit))
+    must += f" ({whose})" if whose and not paired else ""
+    sign = "+" if paired else ""
+    mean = "–" if not one.found.seeds else f"{one.found.mean:{sign}.3f}"
+    said = {True: "reached", False: "**not reached**", None: "not run"}[one.reached]
+    if one.reached is False and not paired:
+        said += f" by {abs(one.found.mean - one.limit):.3f}"
+    where = TITLES.get(target.experiment, target.experiment)
+    shown = f"{mean} ({interval(one.found, sign=sign)})" if one.found.seeds else "–"
+    return where, f"{target.epsilon:g}", _label(target.metric), must, shown, said
+
+
+def _multiple(limit: float) -> str:
+    return "" if limit in (0.0, 1.0) else f"{limit:g} × "
+
+
+def _experiment(results: Results, name: str) -> Iterator[str]:
+    metrics = COSTS if name == "cost" else SHOWN
+    seeds = results.seeds(name)
+    yield f"{len(seeds)} seeds: {', '.join(map(str, seeds))}."
+    for patients in _sizes(results, name):
+        lines = list(_lines(results, name, patients))
+        yield f"### {patients:,} training patients"
+        head = ("Method", "ε", *(_head(m) for m in metrics))
+        rows = [(*_who(m, e), *(_with(results, name, m, e, patients, x) for x in metrics))
+                for m, e in lines]  # fmt: skip
+        yield markdown_body(Table("", "", head, tuple(rows), (look(FLAGSHIP).label,)))
+        if name != "cost":
+            yield from _paired(results, name, patients)
+
+
+def _paired(results: Results, name: str, patients: int) -> Iterator[str]:
+    """The flagship less every other private row, budget by budget; losses by name."""
+    lines = list(_lines(results, name, patients))
+    rows, losses = [], []
+    for epsilon in dict.fromkeys(e for m, e in lines if m == FLAGSHIP):
+        others = [m for m, e in lines if e == epsilon and m != FLAGSHIP]
+        for metric in TESTED:
+            tests = compared(
+                results,
+                metric,
+                proposed=FLAGSHIP,
+                baselines=others,
+                experiment=name,
+                setting=f"{patients} / {epsilon}",
+            )
+            for test in tests:
+                if test.difference.seeds > 1:
+                    rows.append((_label(metric), epsilon, look(test.baseline).label, *_cells(test)))
+                    if _loses(test):
+                        losses.append(f"{_label(metric)} at ε = {epsilon} against {test.baseline}")
+    if not rows:
+        return
+    yield (
+        f"{look(FLAGSHIP).label} less each other method, paired over seeds; p of the signed-rank "
+        "test, and Holm's over the methods of one metric and budget."
+    )
+    head = ("Metric", "ε", "Less", "Difference", "95 % interval", "p", "Holm p")
+    yield markdown_body(Table("", "", head, tuple(rows)))
+    told = "; ".join(losses) if losses else "none"
+    yield f"Losses, where the whole interval is on the wrong side: {told}."
+
+
+def _loses(test: Comparison) -> bool:
+    gap = test.difference
+    return gap.upper < 0 if higher_is_better(test.metric) else gap.lower > 0
+
+
+def _cells(test: Comparison) -> tuple[str, str, str, str]:
+    gap = test.difference
+    return f"{gap.mean:+.3f}", interval(gap, 3, "+"), number(test.p), number(test.holm)
+
+
+def _sizes(results: Results, name: str) -> list[int]:
+    return sorted({int(label.split(" / ")[0]) for label in results.settings(name)})
+
+
+def _lines(results: Results, name: str, patients: int) -> Iterator[tuple[str, str]]:
+    """Method and ε of every row, references last."""
+    budgets = sorted(
+        {e for n, e in (s.split(" / ") for s in results.settings(name)) if int(n) == patients},
+        key=float,
+    )
+    methods = sorted(results.methods(name), key=lambda m: (m in REFERENCES, m != FLAGSHIP))
+    metric = COSTS[0] if name == "cost" else "auprc"
+    for method in methods:
+        for epsilon in budgets:
+            if results.values(name, method, f"{patients} / {epsilon}", metric):
+                yield method, epsilon
+
+
+def _who(method: str, epsilon: str) -> tuple[str, str]:
+    return look(method).label, "–" if float(epsilon) == WITHOUT_BUDGET else epsilon
+
+
+def _with(
+    results: Results, name: str, method: str, epsilon: str, patients: int, metric: str
+) -> str:
+    found = summary(results.values(name, method, f"{patients} / {epsilon}", metric))
+    if not found.seeds:
+        return "–"
+    return number(found.mean) + (f" ({interval(found)})" if found.seeds > 1 else "")
+
+
+def _head(metric: str) -> str:
+    return ("Boosted " if metric.startswith(BOOSTED) else "") + metric_head(
+        metric.removeprefix(BOOSTED)
+    )
+
+
+def _label(metric: str) -> str:
+    return ("boosted " if metric.startswith(BOOSTED) else "") + metric_label(
+        metric.removeprefix(BOOSTED)
+    )
