@@ -87,8 +87,8 @@ MISTAKES: dict[str, Callable[[Path], None]] = {
     "structs named by a cell": _parquet(
         _column("site", pa.array([{f"{MARK}-1": 1}] * 40)), "patients"
     ),
-    "time stamps as sites": _parquet(
-        _column("site", pa.nulls(40, pa.timestamp("us", tz="UTC"))), "patients"
+    "time stamps in a zone named by a cell": _parquet(
+        _column("site", pa.nulls(40, pa.timestamp("us", tz=f"{MARK}-1"))), "patients"
     ),
     "cut": _bytes(lambda c: c[: len(c) * 2 // 3]),
     "damaged in the middle": _bytes(lambda c: c[:200] + MARK.encode() * 100 + c[600:]),
