@@ -27,7 +27,7 @@ mutants: install  ## deliberate privacy bugs and who catches them; ONLY=noise tr
 SEED ?= $(shell date +%j)
 nightly: mutants  ## the long games, fuzzing and kills; SEED=n repeats a night
 	$(BIN)/python benchmarks/game.py --check
-	$(BIN)/python tests/fuzz/fuzz.py --inputs 10000 --seed $(SEED)
+	$(BIN)/python tests/fuzz/fuzz.py --inputs 10000 --jobs 2 --seed $(SEED)
 	PYTHONPATH=tests $(BIN)/python tests/atomic/kill_campaign.py --kills 200
 
 check: install  ## style, types, import contracts and dependencies

@@ -1,10 +1,12 @@
 """The distinguishing game at the settings that the documentation shows.
 
 python benchmarks/game.py --out benchmarks/results/game.json --page docs/game.md
+python benchmarks/game.py --check
 """
 
 import json
 import resource
+import sys
 import time
 from argparse import ArgumentParser
 from pathlib import Path
@@ -57,11 +59,10 @@ def _rounded(content: Any) -> Any:
     return [_rounded(value) for value in content] if isinstance(content, list | tuple) else content
 
 
-def as_json(games: list[dict[str, Any]]) -> str:
+def as_json(results: dict[str, Any]) -> str:
     """One row a line, so that a rerun shows as changed lines."""
-    content = {"note": NOTE, "surroundings": surroundings(), "games": games}
-    text = json.dumps(content, ensure_ascii=False, indent=1)
-    for game in games:
+    text = json.dumps(results, ensure_ascii=False, indent=1)
+    for game in results["games"]:
         for part in ("rows", "spreads"):
             for row in game["report"][part]:
                 long = json.dumps(row, ensure_ascii=False, indent=1).replace("\n", "\n     ")
@@ -69,23 +70,34 @@ def as_json(games: list[dict[str, Any]]) -> str:
     return text + "\n"
 
 
-def main() -> None:
+def main() -> int:
+    """Exit with 1 if a claim fails."""
     parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="the results, as JSON")
+    kept = parser.add_mutually_exclusive_group(required=True)
+    kept.add_argument("--out", type=Path, help="the results, as JSON")
+    kept.add_argument("--check", action="store_true", help="play and write nothing")
     parser.add_argument("--page", type=Path, help="also write the documentation page here")
     parser.add_argument("--trials", type=int, default=20_000)
     parser.add_argument("--opendp-trials", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--reuse", action="store_true", help="take --out as it is, write the page")
     given = parser.parse_args()
-    if not given.reuse:
-        games = [measured(s, given.trials, given.opendp_trials, given.jobs) for s in SETTINGS]
-        given.out.parent.mkdir(parents=True, exist_ok=True)
-        given.out.write_text(as_json(games), encoding="utf-8")
-    if given.page:
+    if given.check and (given.page or given.reuse):
+        parser.error("--page and --reuse go with --out")
+    if given.reuse:
         results = json.loads(given.out.read_text(encoding="utf-8"))
+    else:
+        games = [measured(s, given.trials, given.opendp_trials, given.jobs) for s in SETTINGS]
+        results = {"note": NOTE, "surroundings": surroundings(), "games": games}
+    if given.out and not given.reuse:
+        given.out.parent.mkdir(parents=True, exist_ok=True)
+        given.out.write_text(as_json(results), encoding="utf-8")
+    if given.page:
         given.page.write_text(game_page(results), encoding="utf-8")
+    failed = sum(bool(game["report"]["failures"]) for game in results["games"])
+    print(f"{failed} of {len(results['games'])} claims FAIL")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,6 +1,7 @@
 """`longsynth budget` as a data steward uses it: what is printed, and the exit codes."""
 
 import json
+import shutil
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
@@ -91,6 +92,13 @@ def test_verify_prints_the_head_and_ends_with_0_or_1(path: Path, tmp_path: Path)
     done = budget("verify", path, "--head", "0" * 64)
     assert done.code == 1
     assert "FAIL head 000000000000… is NOT in the book" in done.out
+    forged = tmp_path / "forged"
+    for old, dear in ((forged, 1000), (tmp_path / "true", 3)):  # two ways on from one state
+        shutil.copy(path, old)
+        Book(old).charge("ward A", share(dear))
+    done = budget("verify", forged, "--head", Book(tmp_path / "true").read().head)
+    assert done.code == 1
+    assert "is NOT in the book: entries were removed or rewritten" in done.out
     cut = tmp_path / "cut"
     cut.write_bytes(path.read_bytes()[:5000])
     done = budget("verify", cut)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from govern.book_support import CAP, failures, ledger_of, new_book, share
+from govern.book_support import CAP, failures, ledger_of, new_book, share, spent
 from longsynth.errors import Refused
 from longsynth.govern.book import Book
 from longsynth.govern.book.events import link, parse
@@ -186,6 +186,24 @@ def test_a_rewritten_price_is_found_by_a_noted_head_alone(book: Book) -> None:
     assert failures(book) == []
     assert failures(book, noted[4]) == []
     assert len(failures(book, noted[5])) == 1
+
+
+def test_a_forged_continuation_is_found_by_a_countersigned_head_alone(book: Book) -> None:
+    """Two dear fits give way to two cheap ones, in a book as long as before and sound in itself."""
+    noted = book.read()
+    rewrite(book, lambda texts: texts[:6])
+    for _ in range(2):
+        book.charge("ward A", share(1000), method="trust")
+    forged = book.read()
+    assert len(forged.events) == len(noted.events)
+    assert spent(book, "ward A") < noted.balance.standings["ward A"].spent
+    assert failures(book) == []
+    assert failures(book, *noted.hashes[:6]) == []
+    for head in noted.hashes[6:]:
+        (found,) = failures(book, head)
+        assert "NOT in the book" in found
+    (found,) = failures(book, forged.head, noted.head)
+    assert noted.head[:12] in found
 
 
 def edited(text: str, **changes: object) -> str:

@@ -16,13 +16,14 @@ from longsynth.schema_file import dump
 from support import small_schema
 
 PATIENTS, SLOTS = 40, 4
-MARKED = 6  # patients with sentinels in their cells
+MARKED = 12  # patients with sentinels in their measurements
 Table = dict[str, list[Any]]
+MEASURED, LABELS = ("time", "pulse", "dose", "oxygen"), ("group", "event", "site")
 ODD = (  # cells that no reader expects; each holds the mark
     *(f"{MARK}", f'"{MARK}', f"{MARK}\x00\x07", f"\x1b[31m{MARK}", f"{MARK}" * 20_000),
     *(f"1,5{MARK}", f"{MARK}\r{MARK}", f" {MARK}\t", f"\ufeff{MARK}", f"2020-01-01 {MARK}"),
+    *(MARK.encode() + b"\xff\xfe", b"\xed\xa0\x80" + MARK.encode()),
 )
-WRONG_BYTES = (MARK.encode() + b"\xff\xfe", b"\xed\xa0\x80" + MARK.encode())
 
 
 def ids(kind: str) -> list[Any]:
@@ -53,9 +54,8 @@ def tables(kind: str, seed: int = 0) -> tuple[Table, Table]:
     for i in range(MARKED * SLOTS):
         _mark_row(rows, i, kind)
     if kind == "malformed":
-        for n in range(MARKED):
-            for column in ("group", "event", "site"):
-                people[column][n] = ODD[n % len(ODD)]
+        for n in range(len(ODD) * len(LABELS)):
+            _put_odd(people, n, LABELS)
     return rows, people
 
 
@@ -68,8 +68,12 @@ def _mark_row(rows: Table, i: int, kind: str) -> None:
             rows[column][i] = WILD[i % len(WILD)]
         rows["time"][i] = FAR_HOURS[i % SLOTS]
     else:
-        for n, column in enumerate(("time", "pulse", "dose", "oxygen")):
-            rows[column][i] = ODD[(i + n) % len(ODD)]
+        _put_odd(rows, i, MEASURED)
+
+
+def _put_odd(table: Table, i: int, columns: tuple[str, ...]) -> None:
+    """One to a row: where one spoils the line, no other would be read."""
+    table[columns[i // len(ODD)]][i] = ODD[i % len(ODD)]
 
 
 def write_parquet(folder: Path, kind: str, seed: int = 0) -> Path:
@@ -82,25 +86,23 @@ def write_parquet(folder: Path, kind: str, seed: int = 0) -> Path:
 
 def _stored(cells: list[Any]) -> pa.Array:
     """Numbers as such; otherwise text, and among it bytes that are none."""
-    if not any(isinstance(cell, str) for cell in cells):
+    if not any(isinstance(cell, str | bytes) for cell in cells):
         return pa.array(cells)
-    raw = [str(cell).encode() for cell in cells]
-    odd = [i for i, cell in enumerate(cells) if cell in ODD]
-    for i, wrong in zip(odd[::5], WRONG_BYTES * len(odd), strict=False):
-        raw[i] = wrong
-    return pa.Array.from_buffers(pa.string(), len(raw), pa.array(raw, pa.binary()).buffers())
+    raw = pa.array([_bytes(cell) for cell in cells], pa.binary())
+    return pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
 
 
 def write_csv(folder: Path, kind: str, seed: int = 0) -> Path:
     _start(folder)
     for name, table in zip(("observations", "patients"), tables(kind, seed), strict=True):
         lines = [",".join(table).encode()]
-        for i, cells in enumerate(zip(*table.values(), strict=True)):
-            line = ",".join(str(cell) for cell in cells).encode()
-            marked = kind == "malformed" and i < MARKED
-            lines.append(line + WRONG_BYTES[i % 2] if marked else line)
+        lines += [b",".join(map(_bytes, cells)) for cells in zip(*table.values(), strict=True)]
         (folder / f"{name}.csv").write_bytes(b"\n".join(lines) + b"\n")
     return folder
+
+
+def _bytes(cell: Any) -> bytes:
+    return cell if isinstance(cell, bytes) else str(cell).encode()
 
 
 def _start(folder: Path) -> None:

@@ -18,7 +18,7 @@ import typer
 from rich.table import Table
 
 from leaks.capture import everything_said, private_tmp, removed_folders
-from leaks.planted import COHORTS
+from leaks.planted import COHORTS, LABELS, MEASURED, ODD, tables
 from leaks.sentinels import (
     IDENTITIES,
     MARK,
@@ -115,6 +115,18 @@ def test_every_planted_cohort_is_full_of_sentinels(tmp_path: Path, name: str) ->
     if kind != "malformed":
         values = tuple(needle for needle in NEEDLES if needle not in IDENTITIES)
         assert found_under(folder, values)
+
+
+@pytest.mark.parametrize(("table", "columns"), [(0, MEASURED), (1, LABELS)])
+def test_every_odd_cell_stands_in_every_column_and_alone_in_its_row(
+    table: int, columns: tuple[str, ...]
+) -> None:
+    """Otherwise one that spoils a line would hide what becomes of the others."""
+    rows = zip(*(tables("malformed")[table][column] for column in columns), strict=True)
+    odd = [[(c, cell) for c, cell in enumerate(row) if cell in ODD] for row in rows]
+    assert max(map(len, odd)) == 1
+    expected = {(c, cell) for c in range(len(columns)) for cell in ODD}
+    assert {place for row in odd for place in row} == expected
 
 
 def _by_a_child() -> None:

@@ -109,12 +109,10 @@ def _remember_what_every_fit_repeats() -> None:
     """Pure functions of public figures, and a search for BLAS, which has one thread here anyway."""
     threadpoolctl.threadpool_limits = lambda limits: contextlib.nullcontext()
     from longsynth.privacy import budget
-    from longsynth.privacy.statistic import Statistic
 
-    rho, lift = vars(budget.Budget)["rho"].func, vars(Statistic)["lift"].fget
+    rho = vars(budget.Budget)["rho"].func
     budget.Budget.rho = property(cache(rho))  # type: ignore[assignment,method-assign]
     budget.epsilon_of = cache(budget.epsilon_of)
-    Statistic.lift = property(cache(lift))  # type: ignore[assignment,method-assign]
 
 
 def _broken(cohort: Path, own: Path) -> str:

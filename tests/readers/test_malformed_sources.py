@@ -112,6 +112,18 @@ def test_a_wrong_type_in_meds_is_named(run: Run, tmp_path: Path, case: str) -> N
     assert "data/train/0.parquet" in message
 
 
+@pytest.mark.parametrize("kind", [pa.struct({"SECRET": pa.int64()}), pa.timestamp("us", "SECRET")])
+@pytest.mark.parametrize("place", range(4))
+def test_what_a_type_is_made_of_is_not_told(
+    run: Run, tmp_path: Path, place: int, kind: pa.DataType
+) -> None:
+    column = ["subject_id", "time", "code", "numeric_value"][place]
+    rows = [[None if n == place else cell for n, cell in enumerate(row)] for row in MEDS_ROWS]
+    message = refusal(run, tmp_path, "meds", meds(tmp_path / "meds", rows, {column: kind}))
+    assert f"stores {column} " in message
+    assert "SECRET" not in message
+
+
 OMOP_TABLES = {
     "an id as a float": (
         lambda: replaced("person", "person_id", pa.array([1.5, 2.0, 3.0])),

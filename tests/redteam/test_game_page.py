@@ -85,10 +85,18 @@ def test_no_bound_exceeds_its_claim(games: dict[Setting, GameReport]) -> None:
         for row in report.rows:
             assert row.mu_surely <= row.mu_claimed
             assert row.epsilon_surely <= row.epsilon_claimed
-        if report.accounting == "zcdp":  # whose claim leaves room for a bound at 95 %
-            for row in main_rows(report):
-                assert row.epsilon_gaussian <= row.epsilon_claimed
-                assert row.epsilon_counted <= row.epsilon_claimed
+
+
+def test_bounds_at_95_percent_exceed_a_claim_only_where_trials_are_few_and_as_chance_allows(
+    games: dict[Setting, GameReport],
+) -> None:
+    """Of accounting zcdp, whose claim leaves room for a bound at 95 %."""
+    zcdp = [report for report in games.values() if report.accounting == "zcdp"]
+    rows = [row for report in zcdp for row in main_rows(report)]
+    bounds = [(row, max(row.epsilon_gaussian, row.epsilon_counted)) for row in rows]
+    above = [row for row, bound in bounds if bound > row.epsilon_claimed]
+    assert not [row for row in above if row.enough]
+    assert len(above) <= 0.05 * len(rows)
 
 
 def test_the_attacker_reaches_nine_tenths_on_every_tight_pair(

@@ -2,20 +2,13 @@
 
 import fcntl
 import json
-import multiprocessing
 import os
-import signal
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-from threadpoolctl import threadpool_limits
 
 from longsynth.audit.classifiers import require_sklearn
 from longsynth.benchmark.cell import keeps_predictions, predictions_file, run_cell, scores_file
@@ -30,7 +23,8 @@ from longsynth.benchmark.results import (
 )
 from longsynth.benchmark.trial import Trial, trials
 from longsynth.errors import Refused
-from longsynth.folders import interrupts, not_written, noting
+from longsynth.folders import not_written, noting
+from longsynth.workers import Watch, work_through
 
 FINISHED = ("validation.json", "POPULATION.md")  # written last: where one is, the study is whole
 LIBRARIES = ("matplotlib", "opendp", "pyarrow", "scikit-learn", "scipy", "threadpoolctl")
@@ -95,12 +89,11 @@ def _sweep(out: Path) -> None:
 def _finish(out: Path, wanted: list[Trial], jobs: int) -> None:
     """Run the cells that are not there yet."""
     waiting = [trial for trial in wanted if not _done(out, trial)]
-    with _progress(len(wanted)) as advance:
-        advance(len(wanted) - len(waiting))
+    with _progress(len(wanted), len(wanted) - len(waiting)) as watch:
         # First those that share the machine, then those that measure the clock, one by one.
         for alone, processes in ((False, jobs), (True, 1)):
-            chosen = [trial for trial in waiting if trial.alone == alone]
-            _run(out, chosen, processes if jobs > 1 else 0, advance)
+            cells = [partial(run_cell, out, trial) for trial in waiting if trial.alone == alone]
+            work_through(cells, processes if jobs > 1 else 0, watch)
 
 
 def _done(out: Path, trial: Trial) -> bool:
@@ -125,59 +118,8 @@ def versions() -> dict[str, str]:
     return surroundings() | {name: version(name) for name in LIBRARIES}
 
 
-def _run(out: Path, chosen: list[Trial], processes: int, advance: Callable[[int], None]) -> None:
-    """Run trials in this process (0) or in others. A failure or an interrupt ends the others."""
-    if not processes:
-        with threadpool_limits(limits=1):
-            for trial in chosen:
-                run_cell(out, trial)
-                advance(1)
-        return
-    if not chosen:
-        return
-    context = multiprocessing.get_context("spawn")
-    others = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(processes, context, _prepare, (os.getpid(),)) as pool:
-        try:
-            for done in as_completed(_submitted(pool, out, chosen)):
-                done.result()
-                advance(1)
-        except BrokenProcessPool:
-            raise Refused(
-                "a process of the study was killed, perhaps for want of memory: take fewer --jobs."
-            ) from None
-        except BaseException as error:
-            pool.shutdown(wait=False, cancel_futures=True)
-            if interrupts(error):  # a cell can take minutes
-                for process in set(multiprocessing.active_children()) - others:
-                    process.terminate()
-            raise
-
-
-def _submitted(pool: ProcessPoolExecutor, out: Path, chosen: list[Trial]) -> list[Future[None]]:
-    """Start the processes deaf to a terminal's signals: the parent decides what they mean."""
-    heard = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
-    try:
-        return [pool.submit(run_cell, out, trial) for trial in chosen]
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
-
-
-def _prepare(parent: int) -> None:
-    """Make a process ready: one thread for linear algebra, and an end when its parent ends."""
-    os.environ["OMP_NUM_THREADS"] = "1"  # for libraries that are not loaded yet
-    threadpool_limits(limits=1)
-    threading.Thread(target=_follow, args=(parent,), daemon=True).start()
-
-
-def _follow(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
-
-
 @contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
+def _progress(cells: int, finished: int) -> Iterator[Watch]:
     """A bar of finished cells with the time left, on standard error of a terminal only."""
     from rich.console import Console
     from rich.progress import (
@@ -201,5 +143,5 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
     )
     shown = Progress(*columns, console=console, disable=not console.is_terminal)
     with shown as bar:
-        task = bar.add_task("study", total=total)
-        yield lambda cells: bar.advance(task, cells)
+        task = bar.add_task("study", total=cells, completed=finished)
+        yield lambda done, _: bar.advance(task, 1 if done else 0)

@@ -1,9 +1,10 @@
 """The local engine: one pass over the patients, batch by batch; memory does not grow with N."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from longsynth.errors import CohortError
 from longsynth.privacy.statistic import Statistic
@@ -19,7 +20,7 @@ def sum_over(
     """Return the exact sum of every statistic over all patients, in one pass."""
     totals: dict[str, Sums] = {}
     # Short products: a second BLAS thread only waits. And no warning may tell of a wild value.
-    with threadpool_limits(limits=1), np.errstate(all="ignore"):
+    with _linear_algebra().limit(limits=1), np.errstate(all="ignore"):
         for batch in patients.batches():
             parts = contributions(batch)
             for statistic in statistics:
@@ -31,3 +32,11 @@ def sum_over(
     if len(totals) < len(statistics):
         raise CohortError("the patient table is empty: there is nobody to protect or to describe.")
     return [totals[statistic.name] for statistic in statistics]
+
+
+@cache
+def _linear_algebra() -> ThreadpoolController:
+    """Return numpy's and scipy's; to look for them takes longer than to add up a few patients."""
+    import scipy.linalg.blas  # noqa: F401 - what is not loaded yet would not be found
+
+    return ThreadpoolController()

@@ -92,7 +92,8 @@ def _shard(stage: Stage, path: Path, label: str, extra: Sequence[str]) -> Table:
     table = stage.parquet(path, label, COLUMNS, extra)
     kinds = table.types
     if kinds["subject_id"] not in WHOLE:
-        raise CohortError(f"{label} stores subject_id as {kinds['subject_id']}: MEDS has int64.")
+        kind = shown(kinds["subject_id"])
+        raise CohortError(f"{label} stores subject_id as {kind}: MEDS has int64.")
     time = kinds["time"]
     if not pa.types.is_timestamp(time):
         raise CohortError(f"{label} stores time as {shown(time)}: MEDS has timestamp[us].")

@@ -12,8 +12,8 @@ from longsynth.schema import TIME_UNITS, Labels, Time, Variable
 
 
 def shown(kind: pa.DataType) -> str:
-    """A type without its fields' names, which may have been made of cells."""
-    return str(kind).partition("<")[0]
+    """The first word of a type: names of fields and time zones may have been made of cells."""
+    return re.split(r"\W", str(kind), maxsplit=1)[0]
 
 
 def id_cast(rows: pa.DataType, people: pa.DataType) -> str:

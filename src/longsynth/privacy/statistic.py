@@ -14,6 +14,7 @@ theorem: it can be disclosed by a method that makes no promise, and never releas
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import isqrt
 from typing import Literal
 
@@ -88,7 +89,7 @@ class Statistic:
         """How many integers, before the lift, make one natural unit of the sums."""
         return self.grid if self.kind in ("count", "cross") else DIAGONAL * self.grid**2
 
-    @property
+    @cached_property
     def lift(self) -> int:
         lift = 1
         while self.kind != "raw" and lift * lift * self.row_sensitivity_squared < FINEST:

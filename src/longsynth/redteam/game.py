@@ -33,7 +33,7 @@ from longsynth.redteam.trials import (
     play_fits,
 )
 from longsynth.redteam.verdict import exact_findings, row_findings, spread_findings
-from longsynth.redteam.workers import Watch, work_through
+from longsynth.workers import Watch, work_through
 
 LEAST_TRIALS = 10  # a side; with fewer no limit means anything
 FEWEST = 1000  # trials a side where noise is redrawn, however many numbers that takes
@@ -89,7 +89,7 @@ def play(
         ]
         pieces: list[Piece] = [partial(play_fits, work) for each in fits.values() for work in each]
         pieces += [partial(play_draws, work) for each in draws for work in each]
-        found = iter(work_through(pieces, jobs, watch))
+        found = iter(work_through(pieces, jobs if jobs > 1 else 0, watch))
 
     findings = list(exact_findings(plan, worst))
     sides: list[Sides] = []

@@ -92,7 +92,8 @@ up from the schema.
   without asking for noise at all.
 
 For a verdict all limits are taken at a confidence at which a whole table fails by chance less
-than once in {1 / FALSE_ALARM:,.0f} games. The bounds in the tables are at 95 %, each for itself.
+than once in {1 / FALSE_ALARM:,.0f} games. The bounds in the tables are at 95 %, each for itself,
+so that of many with few trials one may lie above its claim by chance; more trials then tell.
 There is no threshold for the counted bound: at so small a δ it cannot be tight."""
 
 LIMITS = """## What it cannot show

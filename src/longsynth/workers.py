@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -13,23 +12,21 @@ from typing import TypeVar
 from threadpoolctl import threadpool_limits
 
 from longsynth.errors import Refused
+from longsynth.folders import interrupts
 
 Result = TypeVar("Result")
 Piece = Callable[[], Result]
 Watch = Callable[[int, int], None]  # pieces done, pieces in all
 
 
-def work_through(pieces: Sequence[Piece[Result]], jobs: int, watch: Watch) -> list[Result]:
-    """Return what every piece returns. Each piece has its own seed, so jobs change no result."""
+def work_through(pieces: Sequence[Piece[Result]], processes: int, watch: Watch) -> list[Result]:
+    """Return what every piece returns; 0 processes: in this one. An error ends the others."""
     watch(0, len(pieces))
-    if jobs <= 1:
-        found = []
-        for done, piece in enumerate(pieces, start=1):
-            found.append(piece())
-            watch(done, len(pieces))
-        return found
+    if not processes:
+        return _here(pieces, watch)
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, _prepare, (os.getpid(),)) as pool:
+    others = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(processes, context, _prepare) as pool:
         try:
             waiting = _submitted(pool, pieces)
             for done, future in enumerate(as_completed(waiting), start=1):
@@ -38,11 +35,23 @@ def work_through(pieces: Sequence[Piece[Result]], jobs: int, watch: Watch) -> li
             return [future.result() for future in waiting]
         except BrokenProcessPool:
             raise Refused(
-                "a process of the game was killed, perhaps for want of memory: take fewer --jobs."
+                "a process was killed, perhaps for want of memory: take fewer --jobs."
             ) from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)  # a piece takes a second or two
+        except BaseException as error:
+            pool.shutdown(wait=False, cancel_futures=True)
+            if interrupts(error):  # a piece can take minutes
+                for process in set(multiprocessing.active_children()) - others:
+                    process.terminate()
             raise
+
+
+def _here(pieces: Sequence[Piece[Result]], watch: Watch) -> list[Result]:
+    found = []
+    with threadpool_limits(limits=1):
+        for done, piece in enumerate(pieces, start=1):
+            found.append(piece())
+            watch(done, len(pieces))
+    return found
 
 
 def _submitted(pool: ProcessPoolExecutor, pieces: Sequence[Piece[Result]]) -> list[Future[Result]]:
@@ -54,14 +63,15 @@ def _submitted(pool: ProcessPoolExecutor, pieces: Sequence[Piece[Result]]) -> li
         signal.pthread_sigmask(signal.SIG_SETMASK, heard)
 
 
-def _prepare(parent: int) -> None:
+def _prepare() -> None:
     """Make a process ready: one thread for linear algebra, and an end when its parent ends."""
-    os.environ.update(OMP_NUM_THREADS="1")  # for libraries that are not loaded yet
+    os.environ["OMP_NUM_THREADS"] = "1"  # for libraries that are not loaded yet
     threadpool_limits(limits=1)
-    threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _follow(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
+def _end_with_parent() -> None:
+    """A parent that is killed outright can tell nobody: what it held open closes."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(1)
