@@ -57,8 +57,9 @@ def _fitted(plan: Plan, train: Cohort) -> tuple[Bundle, list[float]]:
     """Alg:fit once more, with a watch on each pass."""
     curator, released, passes = Curator(plan.ledger), dict[str, Released](), list[float]()
     for stage in plan.stages:
+        so_far = Bundle(plan.method.name, plan.schema, curator.ledger, dict(released))
         features = partial(
-            plan.method.contributions, schema=plan.schema, stage=stage, released=dict(released)
+            plan.method.contributions, schema=plan.schema, stage=stage, so_far=so_far
         )
         start = time.process_time()
         sums = list(sum_over(train, [statistic for statistic, _ in stage], features))
