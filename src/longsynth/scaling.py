@@ -29,6 +29,7 @@ class Scaling:
         self._bounds = np.array([v.bounds for v in variables]).T  # (2, V)
         self._log = np.array([v.transform == "log" for v in variables])
         self._whole = np.array([v.kind != "continuous" for v in variables])
+        self._step = np.array([v.resolution or 0.0 for v in variables])
         low, high = self._transform(self._bounds)
         if schema.constants.encoding == "reference":
             for v, variable in enumerate(variables):
@@ -69,7 +70,11 @@ class Scaling:
         """The inverse of `unit`, for any number."""
         raw = self._middle + unit * self._half
         raw = np.where(self._log, np.exp(np.where(self._log, raw, 0.0)), raw)
-        return np.asarray(np.clip(np.where(self._whole, np.rint(raw), raw), *self._bounds))
+        raw = np.where(self._whole, np.rint(raw), raw)
+        if self._step.any():  # in steps from zero, as a device or a laboratory records
+            step = np.where(self._step > 0, self._step, 1.0)
+            raw = np.where(self._step > 0, np.round(np.rint(raw / step) * step, 12), raw)
+        return np.asarray(np.clip(raw, *self._bounds))
 
     def per_channel(self, found: NDArray[Any]) -> NDArray[Any]:
         """Repeat what is said of a variable for each of its channels."""

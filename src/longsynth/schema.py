@@ -53,6 +53,7 @@ class Variable(Public):
     centre: float | None = None
     scale: float | None = Field(default=None, gt=0)
     transform: Literal["none", "log"] = "none"
+    resolution: float | None = Field(default=None, gt=0)  # what it is recorded in steps of
     aggregate: Aggregate | None = None  # within a slot, if other than the slot rule's
     column: str = ""  # the name in the files, if it is another
     source: Source | None = None  # where `longsynth import` finds it
@@ -108,6 +109,12 @@ class Variable(Public):
             raise Wrong("log needs a continuous variable with bounds above zero", "transform")
         if not 1 / FAR <= (self.scale or 1) <= FAR:
             raise Wrong("too large or too small for arithmetic; use another unit", "scale")
+        if self.resolution and (self.kind != "continuous" or self.resolution > (high - low) / 2):
+            raise Wrong(
+                "give the steps of a continuous variable, well inside its bounds", "resolution"
+            )
+        if self.resolution and (high - low) / self.resolution > 1e12:
+            raise Wrong("too fine for arithmetic; leave it out", "resolution")
         if self.centre is not None and not low <= self.centre <= high:
             raise Wrong(f"centre {self.centre:g} must lie inside the bounds", "centre")
         return self

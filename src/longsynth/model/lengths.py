@@ -38,13 +38,16 @@ class Lengths:
         return np.asarray(low[place] + within)
 
     @property
+    def chances(self) -> Floats:
+        """(2, T + 1): of each length, by event."""
+        edges = length_edges(self.slots)
+        bin_of = np.searchsorted(edges, np.arange(self.slots + 1), side="right") - 1
+        return np.asarray(self.shares[:, bin_of] / np.diff(edges)[bin_of])
+
+    @property
     def in_use(self) -> Floats:
         """(S, T): the chance that a patient of a stratum uses a slot."""
-        edges = length_edges(self.slots)
-        lengths = np.arange(self.slots + 1)
-        bin_of = np.searchsorted(edges, lengths, side="right") - 1
-        each = self.shares[:, bin_of] / np.diff(edges)[bin_of]  # (2, T + 1)
-        return np.asarray(1 - np.cumsum(each, axis=1)[:, :-1])[self.events]
+        return np.asarray(1 - np.cumsum(self.chances, axis=1)[:, :-1])[self.events]
 
 
 @dataclass(frozen=True, slots=True)

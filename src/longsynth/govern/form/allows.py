@@ -80,10 +80,11 @@ def check_signer(form: Form, signer: str | None) -> Finding:
 def schema_sha256(schema: Schema) -> str:
     """One hash for a schema as it is written and as a release states it, constants spelled out.
 
-    The grid is left out: it only rounds, and its default follows from the number of patients.
+    The grid and the strength are left out: their defaults follow from the number of patients and
+    the budget, which the form binds itself, and neither changes what is promised.
     """
     settled = schema.settled(1)
-    constants = settled.constants.model_copy(update={"grid_bits": 12})
+    constants = settled.constants.model_copy(update={"grid_bits": 12, "strength": 1.0})
     return sha256(dump(settled.model_copy(update={"constants": constants})).encode()).hexdigest()
 
 

@@ -48,22 +48,27 @@ def rulers(schema: Schema) -> tuple[Ruler, ...]:
     return (*found, Ruler(), Ruler())
 
 
+def channel_number(schema: Schema) -> int:  # m
+    return 2 * len(schema.variables) + (1 if schema.length == "full" else 2)
+
+
 @dataclass(frozen=True)
 class Channels:
-    """V values, V observation marks and the gap, in that order: m = 2V + 1 numbers a slot."""
+    """V values, V observation marks, the gap, and the length where it varies, in that order."""
 
     marginals: tuple[Marginal, ...]  # of the variables, the first gap, later gaps
     rates: Floats  # (V,): how often a variable is observed in a slot in use
     static: Bools  # (V,)
+    length: Marginal | None  # None: every record is full
 
     @property
     def number(self) -> int:  # m
-        return 2 * len(self.rates) + 1
+        return len(self.is_static)
 
     @cached_property
     def is_static(self) -> Bools:
-        """(m,)"""
-        return np.concatenate([self.static, self.static, [False]])
+        """(m,): a length belongs to the patient, not to a slot."""
+        return np.array([*self.static, *self.static, False, *([True] if self.length else [])])
 
     @cached_property
     def gains(self) -> Floats:
@@ -72,7 +77,8 @@ class Channels:
 
         density = np.exp(-(ndtri(self.rates) ** 2) / 2) / np.sqrt(2 * np.pi)
         values = [found.gain for found in self.marginals]
-        return np.concatenate([values[: len(self.rates)], density, [GAP_WEIGHT * values[-1]]])
+        rest = [GAP_WEIGHT * values[-1], *([self.length.gain] if self.length else [])]
+        return np.concatenate([values[: len(self.rates)], density, rest])
 
     def of(self, seen: Seen) -> Floats:
         """(n, T, m): normal scores, 0 if missing; marks less their rate; the gap's score. All are
@@ -85,9 +91,11 @@ class Channels:
         marks = found[:, :, variables : 2 * variables]
         np.subtract(seen.observed, self.rates, out=marks)
         first, later = self.marginals[variables:]
-        gap = found[:, :, -1]
+        gap = found[:, :, 2 * variables]
         gap[:, 0] = first.scores[first.ruler.cell(seen.gaps[:, 0])]
         gap[:, 1:] = later.scores[later.ruler.cell(seen.gaps[:, 1:])]
         gap *= GAP_WEIGHT * seen.timed
+        if self.length:
+            found[:, :, -1] = self.length.scores[seen.used.sum(axis=1)][:, None]
         found *= seen.used[:, :, None] | self.is_static
         return found

@@ -16,9 +16,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SHAPES = 3
-ALONG = (0.3, 0.6, 1.2)  # prior deviations of an event's effect along the loadings, and apart from
-APART = (0.03, 0.08, 0.2, 0.4)  # them; averaged over
-ASIDE = np.array([1.0, 0.25])  # of the variance: what is not severity moves less with an event
+ALONG = (0.3, 0.6, 1.2, 2.4)  # prior deviations of an event's effect along the loadings, and apart from
+APART = (0.02, 0.05, 0.1, 0.2, 0.4)  # them; averaged over
+ASIDE = np.array([1.0, 0.05])  # of the variance: what is not severity moves less with an event
 FADE = np.array([1.0, 0.6, 0.4])  # later shapes matter less
 TREND_SD, PLACE_SD = 0.3, 0.2  # priors of the course over time, and of sites and groups
 
@@ -114,6 +114,7 @@ def effects(sums: EffectSums, setting: Setting) -> Effects:
     doubt = np.diag(noise**2) + _by_chance(setting)
     fade, moves = FADE[:shapes], np.ones((shapes, m))
     moves[1:] = setting.moving
+    moves = moves * (setting.gains > 0)
     trend_sd = (TREND_SD * moves).ravel()
     along_loadings = (setting.loadings * ASIDE) @ setting.loadings.T
     both_move = np.outer(moves.ravel(), moves.ravel())

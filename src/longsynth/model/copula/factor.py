@@ -13,7 +13,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 SLACK = 0.05  # what a factor may miss without being pulled
-VALUE_SD, MARK_SD, OWN_SD = 0.8, 0.4, 0.6  # priors of loadings and of each channel's persistence
+VALUE_SD, MARK_SD, REST_SD = 0.8, 0.2, 0.4  # priors of loadings, on the scale of atanh
+OWN_SD = 0.6  # and of what a channel keeps of itself, beside others of its kind
 MOST_TAU = 0.3  # largest deviation of a correlation from the factors', in one block type
 
 
@@ -106,11 +107,23 @@ def _chance(x: Floats) -> Floats:
 
 
 def _prior(parameters: Floats, frame: Frame) -> Floats:
+    """Loadings of values are free; those of marks are alike, and so is what channels of one kind
+    keep of themselves."""
     m, v = frame.lags.channels, frame.values
     loading, own, rest = parameters[:m], parameters[m : 2 * m], parameters[2 * m :]
-    spread = np.where(np.arange(m) < v, VALUE_SD, MARK_SD)
-    middle = np.where(np.arange(m) < v, own[:v].mean(), own[v:].mean())
-    return np.concatenate([loading / spread, (own - middle) / OWN_SD, (rest - 1) / 1.5, own / 3])
+    marks = loading[v : 2 * v]
+    alike = np.concatenate([own[:v] - own[:v].mean(), own[v:] - own[v:].mean()])
+    return np.concatenate(
+        [
+            loading[:v] / VALUE_SD,
+            (marks - marks.mean()) / MARK_SD,
+            [marks.mean() / VALUE_SD],
+            loading[2 * v :] / REST_SD,
+            alike / OWN_SD,
+            own / 3,
+            (rest - 1) / 1.5,
+        ]
+    )
 
 
 def _first_loadings(seen: Floats, noise: Floats, frame: Frame) -> Floats:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from longsynth.model.copula.marginal import Marginal
 from longsynth.model.covariance import Spectrum
 from longsynth.model.masks import repaired
-from longsynth.model.model import Drawn
 from longsynth.model.score import ScorePath
 from longsynth.scaling import Scaling
 
@@ -61,13 +60,11 @@ class Balanced:
 
 
 @dataclass(frozen=True)
-class OfStratum:
-    """A part that needs to know the stratum alone."""
+class FullLength:
+    slots: int
 
-    part: Drawn
-
-    def draw(self, course: Drawing, rng: Generator) -> NDArray[np.int64]:
-        return np.asarray(self.part.draw(course.stratum, rng))
+    def draw(self, course: Drawing, rng: Generator) -> Ints:
+        return np.full(len(course.stratum), self.slots)
 
 
 @dataclass(frozen=True)
@@ -80,6 +77,24 @@ class Map:
 
     def unit(self, latent: Floats) -> Floats:
         return self.marginal.unit(np.interp(latent, self.knots, self.ranks))
+
+
+@dataclass(frozen=True)
+class LatentLengths:
+    """Lengths by their own channel, each event with its own distribution."""
+
+    maps: tuple[Map, Map]  # without and with the event
+    events: Ints  # (S,): the event of each stratum
+    slots: int
+
+    def draw(self, course: Drawing, rng: Generator) -> Ints:
+        """Return slots in use (n,)."""
+        found = np.empty(len(course.stratum), np.int64)
+        event = self.events[course.stratum]
+        for y in (0, 1):
+            unit = self.maps[y].unit(course.latent[event == y, 0, -1])
+            found[event == y] = np.rint((unit + 1) / 2 * self.slots)
+        return found
 
 
 @dataclass(frozen=True)
@@ -114,13 +129,14 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class LatentGaps:
+    channel: int
     first: Map
     later: Map
     scaling: Scaling
 
     def draw(self, course: Drawing, rng: Generator) -> Floats:
         """Return gaps (n, T) in hours."""
-        latent = course.latent[:, :, -1]
+        latent = course.latent[:, :, self.channel]
         unit = np.concatenate(
             [self.first.unit(latent[:, :1]), self.later.unit(latent[:, 1:])], axis=1
         )

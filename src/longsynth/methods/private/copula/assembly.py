@@ -5,21 +5,24 @@ import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
 from longsynth.bundle import Bundle
-from longsynth.methods.private.copula.reading import First
+from longsynth.methods.private.copula.reading import First, length_marginal
 from longsynth.methods.private.copula.rules import BALANCE
 from longsynth.model.copula.channels import plain_scaling
 from longsynth.model.copula.latent import (
     Balanced,
+    Drawing,
+    FullLength,
     Latent,
     LatentGaps,
+    LatentLengths,
     Map,
-    OfStratum,
     Thresholds,
     Values,
     within,
 )
 from longsynth.model.copula.marginal import Marginal
 from longsynth.model.copula.population import synthesis
+from longsynth.model.lengths import Lengths
 from longsynth.model.model import Model
 from longsynth.model.score import ScorePath, noise_levels
 from longsynth.records import Cohort, Floats, Ints
@@ -47,7 +50,8 @@ def assembled(
     )
     rng = _rng()
     course = latent(stratum, rng)
-    length = known.lengths.draw(stratum, rng)
+    lengths = _lengths(known, course, schema.strata[:, 2], schema.slots)
+    length = lengths.draw(course, rng)
     used = np.arange(schema.slots) < length[:, None]
     variables, static = len(schema.variables), np.array(schema.layout.static)
     marginals = known.channels.marginals
@@ -58,13 +62,13 @@ def assembled(
         cuts[v] = np.quantile(asked, 1 - known.channels.rates[v]) if len(asked) else 0.0
     masks = Thresholds(cuts, static, constants.least_observations)
     observed = masks.draw(course, length, rng)
-    gap = course.latent[:, :, -1]
+    gap = course.latent[:, :, 2 * variables]
     return Model(
         schema=schema,
         strata=synthesis(
             known.mass, schema.strata, schema.protected_strata, constants.event_floor, BALANCE
         ),
-        lengths=OfStratum(known.lengths),
+        lengths=lengths,
         values=Values(
             tuple(
                 _map(course.latent[:, :, v][observed[:, :, v]], marginals[v])
@@ -74,7 +78,10 @@ def assembled(
         ),
         masks=masks,
         gaps=LatentGaps(
-            _map(gap[:, 0], marginals[-2]), _map(gap[:, 1:][used[:, 1:]], marginals[-1]), scaling
+            2 * variables,
+            _map(gap[:, 0], marginals[-2]),
+            _map(gap[:, 1:][used[:, 1:]], marginals[-1]),
+            scaling,
         ),
         fingerprint=bundle.fingerprint,
         course=latent,
@@ -91,6 +98,16 @@ def drawn(model: Model, stratum: Ints) -> Cohort:
     gaps = model.gaps.draw(course, rng)
     site, group, event = model.schema.strata[stratum].T
     return Cohort(values, observed, gaps, length, group, event, site)
+
+
+def _lengths(known: First, course: Drawing, events: Ints, slots: int) -> LatentLengths | FullLength:
+    if not isinstance(known.lengths, Lengths):
+        return FullLength(slots)
+    latent, event = course.latent[:, 0, -1], events[course.stratum]
+    without, with_event = (
+        _map(latent[event == y], length_marginal(known.lengths.chances[y])) for y in (0, 1)
+    )
+    return LatentLengths((without, with_event), events, slots)
 
 
 def _map(latent: Floats, marginal: Marginal) -> Map:

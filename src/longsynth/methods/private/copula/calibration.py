@@ -50,7 +50,7 @@ def generator(bundle: Bundle) -> Model:
     paired = products(bundle, known)
     read = Readings(known, paired, effect_sums(bundle, known.channels.number))
     blocks = correlations(paired, bundle, known)
-    score = score_weights(paired, blocks, lags_of(bundle))  # as the third pass used it
+    score = score_weights(paired, blocks, lags_of(bundle), known)  # as the third pass used it
     stratum = in_proportion(known.mass, int(np.clip(bundle.patients, FEWEST, MOST)))
     released = read
     for turn in range(ROUNDS + 1):

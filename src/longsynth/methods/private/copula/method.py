@@ -34,7 +34,7 @@ from longsynth.methods.private.copula.rules import (
     shares,
     weights,
 )
-from longsynth.model.copula.channels import Channels
+from longsynth.model.copula.channels import Channels, channel_number
 from longsynth.model.copula.effects import features, time_shapes
 from longsynth.model.copula.lags import Lags
 from longsynth.model.model import Model
@@ -51,7 +51,7 @@ class CopulaScore:
 
     def stages(self, schema: Schema) -> tuple[Stage, ...]:
         """Marginals first; then products of normal scores; then effects along what they show."""
-        rules, channels = Rules.of(schema), 2 * len(schema.variables) + 1
+        rules, channels = Rules.of(schema), channel_number(schema)
         width = sum(map(len, weights(schema, rules))) + len(schema.variables)
         shapes, places = len(time_shapes(schema.slots)), 2 * len(schema.sites)
         left = {"left": 2 + places, "left_squared": EVENT_WEIGHT**2 + PLACE_WEIGHT**2}
@@ -120,7 +120,7 @@ def _encoder(so_far: Bundle) -> _Encoder:
         if BLOCKS in so_far.released:
             paired = products(so_far, known)
             blocks = correlations(paired, so_far, known)
-            score = score_weights(paired, blocks, lags_of(so_far))
+            score = score_weights(paired, blocks, lags_of(so_far), known)
         found = _Encoder(known.channels, score)
         _KEPT.clear()
         _KEPT[so_far.fingerprint] = found

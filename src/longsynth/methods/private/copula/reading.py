@@ -18,12 +18,13 @@ from longsynth.methods.private.copula.rules import (
     Rules,
     weights,
 )
-from longsynth.model.copula.channels import Channels, rulers
+from longsynth.model.copula.channels import Channels, channel_number, rulers
 from longsynth.model.copula.effects import EffectSums, Setting, time_shapes
 from longsynth.model.copula.factor import Blocks, Frame, shrunk_blocks
 from longsynth.model.copula.lags import Lags
-from longsynth.model.copula.marginal import marginal
+from longsynth.model.copula.marginal import THIN, Marginal, marginal
 from longsynth.model.copula.population import event_share, masses
+from longsynth.model.copula.ruler import Ruler
 from longsynth.model.lengths import AllSlots, Lengths
 from longsynth.records import Floats
 
@@ -78,11 +79,20 @@ def first(bundle: Bundle, bent: Floats | float = 0.0) -> First:
         scale = weight * max(part, 0.5 * LEAST_RATE)
         found.append(marginal(ruler, waves[start:end] / scale, noise / scale))
         start = end
-    return First(share, mass, lengths, Channels(tuple(found), rates, static))
+    length = None
+    if isinstance(lengths, Lengths):
+        length = length_marginal(np.array([1 - share, share]) @ lengths.chances)
+    return First(share, mass, lengths, Channels(tuple(found), rates, static, length))
+
+
+def length_marginal(chances: Floats) -> Marginal:
+    """A distribution (T + 1,) over lengths."""
+    kept = np.maximum(chances, THIN)
+    return Marginal(Ruler(levels=len(chances)), kept / kept.sum())
 
 
 def lags_of(bundle: Bundle) -> Lags:
-    return Lags(bundle.schema.slots, 2 * len(bundle.schema.variables) + 1)
+    return Lags(bundle.schema.slots, channel_number(bundle.schema))
 
 
 def products(bundle: Bundle, known: First) -> Products:
@@ -135,13 +145,14 @@ def correlations(
     return shrunk_blocks(seen, np.sqrt(variance), frame)
 
 
-def score_weights(found: Products, blocks: Blocks, lags: Lags) -> Floats:
+def score_weights(found: Products, blocks: Blocks, lags: Lags, known: First) -> Floats:
     """(m,): channels by how much they tell of severity; a patient's mean score has deviation 1."""
+    lengthless = np.arange(lags.channels) < 2 * len(known.channels.rates) + 1
     pairs = np.array([(lags.slots - lag) * (1 if lag == 0 else 2) for lag in range(lags.slots)])
     gain = found.gain[lags.membership.argmax(axis=0)]
     spread = np.tensordot(pairs / lags.slots**2, gain * blocks.fitted, 1)
     severity = blocks.loadings[:, 0]
-    weight = severity / (1.1 - severity**2)
+    weight = np.where(lengthless, severity / (1.1 - severity**2), 0.0)
     return np.asarray(weight / np.sqrt(np.maximum(weight @ spread @ weight, 1e-6)))
 
 
@@ -172,10 +183,13 @@ def setting(
         static = known.channels.is_static[:, None, None]
         usage.append(np.where(static, np.eye(len(shapes)), over_time))
     rates = known.channels.rates
-    shown = np.concatenate([rates, np.ones(len(rates) + 1)])
+    shown = np.ones(known.channels.number)
+    shown[: len(rates)] = rates
+    if known.channels.length:
+        shown[-1] = 0.0  # each event has its own distribution of lengths: nothing is left to move
     return Setting(
         gains=known.channels.gains * shown,
-        loadings=blocks.loadings,
+        loadings=blocks.loadings * (shown > 0)[:, None],
         score=score,
         usage=np.stack(usage),
         event_share=known.share,

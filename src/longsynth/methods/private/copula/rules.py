@@ -18,8 +18,11 @@ from longsynth.schema import Schema
 EVENT, STRATA, LENGTHS = "event", "strata", "lengths"
 MARGINALS, BLOCKS, SCORE, EFFECTS = "marginals", "lag blocks", "severity", "effects"
 
-# Parts of ρ out of 100.
-SHARES = {EVENT: 5, STRATA: 3, LENGTHS: 4, MARGINALS: 22, BLOCKS: 34, SCORE: 20, EFFECTS: 12}
+# Parts of ρ where there is little to learn (ν = 300 or less) and where there is much (3,000 or
+# more). Little: what matters most is one number, how far an event moves severity, and how many
+# events there are. Much: each channel's own effect and the correlations are within reach.
+LITTLE = {EVENT: 6, STRATA: 3, LENGTHS: 4, MARGINALS: 20, BLOCKS: 36, SCORE: 22, EFFECTS: 9}
+MUCH = {EVENT: 4, STRATA: 3, LENGTHS: 4, MARGINALS: 16, BLOCKS: 40, SCORE: 5, EFFECTS: 28}
 
 GRID = 1 << 14  # integers in a radius: rounding stays far below the noise
 GAP_WEIGHTS = (0.25, 0.5)  # of the waves of the first and of later gaps, beside those of values
@@ -69,7 +72,7 @@ class Rules:
 
     @property
     def effect_radius(self) -> float:
-        return 0.8 * sqrt(self._room) * float(np.clip((self.strength / 1000) ** 0.2, 0.5, 1.2))
+        return 0.7 * sqrt(self._room) * float(np.clip((self.strength / 1000) ** 0.2, 0.5, 1.2))
 
     @property
     def _room(self) -> float:
@@ -89,5 +92,9 @@ def weights(schema: Schema, rules: Rules) -> list[NDArray[np.float64]]:
 
 def shares(schema: Schema) -> dict[str, Fraction]:
     """Where every record is full there is no length to learn, and the rest shares its part."""
-    parts = {n: p for n, p in SHARES.items() if n != LENGTHS or schema.length != "full"}
-    return {name: Fraction(part, sum(parts.values())) for name, part in parts.items()}
+    way = float(np.clip(np.log10(schema.fixed.strength / 300), 0.0, 1.0))
+    much = Fraction(round(way * 20), 20)
+    names = [n for n in LITTLE if n != LENGTHS or schema.length != "full"]
+    parts = {n: (1 - much) * LITTLE[n] + much * MUCH[n] for n in names}
+    whole = sum(parts.values())
+    return {name: part / whole for name, part in parts.items()}
