@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -72,9 +73,9 @@ class Ruler:
     @cached_property
     def _ends(self) -> tuple[float, float]:
         low, high = (np.array([-1.0, 1.0]) - self.centre) / self._width
-        return float(1 / (1 + np.exp(-low))), float(1 / (1 + np.exp(-high)))
+        return float(expit(low)), float(expit(high))
 
     def _curve(self, unit: Floats) -> Floats:
         low, high = self._ends
-        reached = 1 / (1 + np.exp((self.centre - unit) / self._width))
+        reached = expit((unit - self.centre) / self._width)
         return np.asarray((reached - low) / max(high - low, 1e-12))
