@@ -28,7 +28,7 @@ class Flat:
         found = [lines.strata(schema), lines.values(schema), *lines.lengths(schema)]
         return (tuple((statistic, share[statistic.name]) for statistic in found),)
 
-    def contributions(self, batch, schema, stage, released):  # one row a patient, nothing else
+    def contributions(self, batch, schema, stage, so_far):  # one row a patient, nothing else
         cell, grid = encoding.strata(batch, schema), lines.grid(schema)
         squared = lines.value_radius_squared(schema)
         z = encoding.values(batch, schema, grid=grid, squared=squared)

@@ -16,6 +16,7 @@ from longsynth.records import Cohort
 from longsynth.schema import Schema
 
 SLOTS, VARIABLES = 4, 3
+SMALL = Budget(1.0, 1e-5)  # one, as its ρ takes a while to work out
 
 
 def small_schema(*, length: str = "variable", **constants: object) -> Schema:
@@ -105,16 +106,16 @@ def replaced(cohort: Cohort, i: int, other: Cohort) -> Cohort:
 def earlier(method: PrivateMethod, schema: Schema, stage: Stage) -> Bundle:
     """What a fit has released before a stage, for a schema that is settled; from zero sums, with
     the noise of a small budget."""
-    budget, released = Budget(1.0, 1e-5), {}
+    released: dict[str, Released] = {}
     for before in method.stages(schema):
         if before == stage:
             break
         for statistic, share in before:
-            entry = price(statistic, share, budget)
+            entry = price(statistic, share, SMALL)
             rng = np.random.default_rng(len(released))
             noise = np.rint(entry.sigma * rng.standard_normal(statistic.dimension))
             released[statistic.name] = Released(noise.astype(np.int64), entry)
-    return Bundle(method.name, schema, Ledger(budget, 60), released)
+    return Bundle(method.name, schema, Ledger(SMALL, 60), released)
 
 
 class NoNoise:

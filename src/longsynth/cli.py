@@ -110,13 +110,18 @@ def plan(
     )
     if json:
         from longsynth.govern.ledger_file import plan_json
+        from longsynth.methods.method import settings_of
 
-        _print_json(plan_json(made.method.name, made.ledger))
+        found = settings_of(made.method, made.schema)
+        _print_json(
+            plan_json(made.method.name, made.ledger) | ({"settings": found} if found else {})
+        )
         return
-    from longsynth.report.terminal import show_constants, show_ledger, stdout
+    from longsynth.report.terminal import show_constants, show_ledger, show_settings, stdout
 
     title = f"Plan of '{method}' for {patients:,} patients: nothing has been read yet"
     show_ledger(stdout(), title, made.method, made.schema, made.ledger)
+    show_settings(stdout(), made.method, made.schema)
     show_constants(stdout(), made.schema)
 
 

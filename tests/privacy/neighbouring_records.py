@@ -1,5 +1,7 @@
 """Two records for one seat: far apart, or such as no one should have to think of."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import strategies as st
@@ -54,7 +56,9 @@ def witnesses(schema: Schema) -> dict[str, Pair]:
         return one_patient(values, **given | more)
 
     every_other = np.where((np.arange(schema.slots) % 2 == 0)[:, None], high, low)  # ⊥ to all high
+    no_event = dict(zip(("group", "event", "site"), (1, 0, len(schema.sites) - 1), strict=True))
     return {
+        "event": (someone(**no_event), someone()),
         "strata": (someone(first=True), someone()),
         "lengths": (someone(length=0), someone()),
         "values": (someone(high, observed=ordered), someone(low, observed=ordered)),
@@ -69,7 +73,21 @@ def witnesses(schema: Schema) -> dict[str, Pair]:
         "squares": (someone(high, observed=ordered), someone(observed=False)),
         "bins": (someone(low), someone(high)),
         "transitions": (someone(low), someone(high)),
+        "marginals": (someone(low, gaps=0.0), someone(high, gaps=schema.max_gap)),
     }
+
+
+def opposites(schema: Schema) -> list[Pair]:
+    """Full records, each ordered value at a bound, against those with all at the other bound."""
+    low, high = np.array([v.bounds for v in schema.variables]).T
+    ordered = np.array([v.kind != "nominal" for v in schema.variables])
+    given = {"observed": ordered, "gaps": np.nan, "event": 1, "length": schema.slots}
+    found = []
+    for signs in product((False, True), repeat=len(low)):
+        pair = (np.where(signs, high, low), np.where(signs, low, high))
+        one, other = (one_patient(v, shape=(schema.slots, len(low)), **given) for v in pair)
+        found.append((one, other))
+    return found
 
 
 def strangers(schema: Schema) -> list[Cohort]:
@@ -91,10 +109,10 @@ def pairs(schema: Schema) -> list[Pair]:
 
 
 def added(
-    cohort: Cohort, schema: Schema, method: PrivateMethod
+    cohort: Cohort, schema: Schema, method: PrivateMethod, number: int = 0
 ) -> dict[str, tuple[Statistic, list[int]]]:
-    """What a cohort adds to each statistic, as Python integers."""
-    stage = method.stages(schema)[0]
+    """What a cohort adds to each statistic of a stage, as Python integers."""
+    stage = method.stages(schema)[number]
     with np.errstate(all="ignore"):  # as in a fit: no warning may tell of a wild value
         parts = method.contributions(cohort, schema, stage, earlier(method, schema, stage))
     return {s.name: (s, integers(s, parts[s.name])) for s, _ in stage}

@@ -47,6 +47,19 @@ class PrivateMethod(Method, Protocol):
 
 
 @runtime_checkable
+class WithSettings(Protocol):
+    """Has public settings of its own, beside the schema's constants."""
+
+    def settings(self, schema: Schema) -> Mapping[str, str]:
+        """Return name and text of each, from a settled schema alone, for `longsynth plan`."""
+        ...
+
+
+def settings_of(method: Method, schema: Schema) -> Mapping[str, str]:
+    return method.settings(schema) if isinstance(method, WithSettings) else {}
+
+
+@runtime_checkable
 class OpenMethod(Method, Protocol):
     """Learns from raw records and promises nothing: for patients whom nobody has to protect."""
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from longsynth.govern.ledger_file import natural
 from longsynth.govern.statement import Attacker, delta_warning, odds_in_words
-from longsynth.methods.method import PrivateMethod
+from longsynth.methods.method import PrivateMethod, settings_of
 from longsynth.privacy.budget import ACCOUNTINGS, epsilon_of
 from longsynth.privacy.ledger import Ledger
 from longsynth.schema import Schema
@@ -69,6 +69,24 @@ def show_constants(console: Console, schema: Schema) -> None:
     settled = schema.fixed.model_dump()
     shown = ", ".join(f"{name} {_short(value)}" for name, value in settled.items())
     console.print(f"Public constants (set them under 'constants:' in the schema): {shown}.")
+
+
+def show_settings(console: Console, method: PrivateMethod, schema: Schema) -> None:
+    """Print what the method's own public rules come to."""
+    found = settings_of(method, schema)
+    if not found:
+        return
+    table = Table(
+        title=f"Settings of '{escape(method.name)}': public, from the schema, N, ε and δ alone",
+        title_justify="left",
+        show_header=False,
+        pad_edge=False,
+    )
+    table.add_column("setting", style="dim")
+    table.add_column("value", overflow="fold")
+    for name, value in found.items():
+        table.add_row(escape(name), escape(value))
+    console.print(table)
 
 
 def show_reading(console: Console, found: dict[str, Any]) -> None:

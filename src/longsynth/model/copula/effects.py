@@ -16,7 +16,12 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SHAPES = 3
-ALONG = (0.3, 0.6, 1.2, 2.4)  # prior deviations of an event's effect along the loadings, and apart from
+ALONG = (
+    0.3,
+    0.6,
+    1.2,
+    2.4,
+)  # prior deviations of an event's effect along the loadings, and apart from
 APART = (0.02, 0.05, 0.1, 0.2, 0.4)  # them; averaged over
 ASIDE = np.array([1.0, 0.05])  # of the variance: what is not severity moves less with an event
 FADE = np.array([1.0, 0.6, 0.4])  # later shapes matter less

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
 
 from longsynth.model.copula.lags import Lags
 
@@ -38,6 +37,8 @@ class Frame:
 
 def shrunk_blocks(seen: Floats, noise: Floats, frame: Frame) -> Blocks:
     """Return correlations (T, m, m) from noisy ones by group, (groups, m, m) each."""
+    from scipy.optimize import least_squares  # here, so that planning need not wait for it
+
     lags, m = frame.lags, frame.lags.channels
     known = np.zeros(seen.shape, bool)
     known[0] = np.eye(m, dtype=bool)

@@ -9,7 +9,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from longsynth.model.copula.ruler import Ruler
 
@@ -37,6 +36,8 @@ class Marginal:
     @cached_property
     def scores(self) -> Floats:
         """(G,): the mean of a standard normal variable within the cell's share of it."""
+        from scipy.special import ndtri  # here, so that planning need not wait for it
+
         cuts = ndtri(np.clip(np.concatenate([[0.0], self.reached]), 0.0, 1.0))
         density = np.exp(-(cuts**2) / 2) / np.sqrt(2 * np.pi)
         middle = -np.diff(density) / self.chances
@@ -84,6 +85,8 @@ def _curves(ruler: Ruler) -> Floats:
 
 
 def _normal_curves(edges: Floats, *, bounded: bool) -> Floats:
+    from scipy.special import ndtr  # likewise
+
     scaled = (edges - PLACES[:, None, None]) / WIDTHS[None, :, None]
     reached = ndtr(scaled).reshape(len(PLACES) * len(WIDTHS), -1)
     if not bounded:  # what lies beyond the last level counts to it

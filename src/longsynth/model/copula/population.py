@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
 from longsynth.model.strata import Strata
 
@@ -10,12 +9,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 USUAL_RATE, RATE_SD = 0.15, 1.2  # prior of an event's rate: one in seven, give or take a factor 3
-RATES = expit(np.linspace(-7.0, 7.0, 1401))
+LOGITS = np.linspace(-7.0, 7.0, 1401)
+RATES = 1 / (1 + np.exp(-LOGITS))
 
 
 def event_share(seen: float, noise: float) -> float:
     """Return the posterior mean of the events' share, seen with noise of this deviation."""
-    prior = -(((logit(RATES) - logit(USUAL_RATE)) / RATE_SD) ** 2) / 2
+    usual = np.log(USUAL_RATE / (1 - USUAL_RATE))
+    prior = -(((LOGITS - usual) / RATE_SD) ** 2) / 2
     fit = prior - ((seen - RATES) / max(noise, 1e-6)) ** 2 / 2
     weight = np.exp(fit - fit.max())
     return float(weight @ RATES / weight.sum())

@@ -72,9 +72,13 @@ class Ruler:
     @cached_property
     def _ends(self) -> tuple[float, float]:
         low, high = (np.array([-1.0, 1.0]) - self.centre) / self._width
-        return float(1 / (1 + np.exp(-low))), float(1 / (1 + np.exp(-high)))
+        return float(_logistic(low)), float(_logistic(high))
 
     def _curve(self, unit: Floats) -> Floats:
         low, high = self._ends
-        reached = 1 / (1 + np.exp((self.centre - unit) / self._width))
+        reached = _logistic((unit - self.centre) / self._width)
         return np.asarray((reached - low) / max(high - low, 1e-12))
+
+
+def _logistic(x: Floats) -> Floats:
+    return np.asarray((1 + np.tanh(x / 2)) / 2)  # no overflow, however small a scale is

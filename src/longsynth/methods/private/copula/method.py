@@ -34,6 +34,7 @@ from longsynth.methods.private.copula.rules import (
     shares,
     weights,
 )
+from longsynth.methods.private.copula.settings import settings
 from longsynth.model.copula.channels import Channels, channel_number
 from longsynth.model.copula.effects import features, time_shapes
 from longsynth.model.copula.lags import Lags
@@ -98,6 +99,9 @@ class CopulaScore:
 
     def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
         return lines.blur(entry, schema, patients)
+
+    def settings(self, schema: Schema) -> Mapping[str, str]:
+        return settings(schema)
 
     def model(self, bundle: Bundle) -> Model:
         return generator(bundle)

@@ -1,0 +1,52 @@
+"""Settings: what the rules come to for one schema and budget, in words, for `longsynth plan`."""
+
+from longsynth.methods.private.copula.calibration import FEWEST, MOST, ROUNDS
+from longsynth.methods.private.copula.rules import (
+    BALANCE,
+    EVENT_WEIGHT,
+    GRID,
+    PLACE_WEIGHT,
+    Rules,
+    weights,
+)
+from longsynth.model.copula.channels import channel_number
+from longsynth.model.copula.effects import time_shapes
+from longsynth.model.copula.lags import Lags
+from longsynth.schema import Schema
+
+SHAPES = ("level", "slope", "bend")
+
+
+def settings(schema: Schema) -> dict[str, str]:
+    """Return name and text of every public setting; all follow from T, V, N, ε and δ."""
+    rules, channels = Rules.of(schema), channel_number(schema)
+    length = "" if schema.length == "full" else ", the length"
+    found = {
+        "strength": f"ν = N·μ = {rules.strength:,.4g}",
+        "waves": f"K = {rules.waves}{_fewer(schema, rules)}",
+        "radius of marginals": f"{rules.marginal_radius:.4g}",
+        "radius of lag blocks": f"{rules.block_radius:.4g}",
+        "radius of severity": f"{rules.score_radius:.4g}",
+        "radius of effects": f"{rules.effect_radius:.4g}",
+        "grid": f"{GRID:,} integers in each radius",
+        "channels": f"m = {channels}: values, marks, the gap" + length,
+        "distances": f"{_distances(Lags(schema.slots, channels))} slots",
+        "time shapes": ", ".join(SHAPES[: len(time_shapes(schema.slots))]),
+        "left of effects": f"{EVENT_WEIGHT} by event, {PLACE_WEIGHT} by site and group",
+        "balance": f"events are at least {100 * BALANCE:g} % of synthetic patients, before floors",
+        "calibration": f"{ROUNDS} rounds of N simulated patients, from {FEWEST:,} to {MOST:,}",
+    }
+    steps = [(v.name, v.resolution, v.unit) for v in schema.variables]
+    given = [f"{name} {step:g} {unit}".rstrip() for name, step, unit in steps if step]
+    return found | ({"recording resolution": ", ".join(given)} if given else {})
+
+
+def _fewer(schema: Schema, rules: Rules) -> str:
+    """Measures with few levels, which a few waves describe whole."""
+    sizes = zip(schema.variables, weights(schema, rules), strict=False)
+    few = [f"{len(w)} for {v.name}" for v, w in sizes if len(w) < rules.waves]
+    return f" ({', '.join(few)})" if few else ""
+
+
+def _distances(lags: Lags) -> str:
+    return ", ".join(f"{a}" if a == b else f"{a}–{b}" for a, b in lags.groups)

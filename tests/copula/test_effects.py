@@ -1,0 +1,123 @@
+"""Effects: planted contrasts come back with little noise, and shrink with much."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from longsynth.model.copula.effects import (
+    Effects,
+    EffectSums,
+    Setting,
+    effects,
+    expected,
+    features,
+    time_shapes,
+)
+
+SLOTS, V, SHAPES, PLACES = 8, 2, 3, 4
+M, SHARE = 2 * V + 1, 0.2
+LOADINGS = np.array([[0.8, 0], [-0.6, 0], [0.1, 0.3], [0.0, 0.3], [0.1, 0.2]])
+
+
+def setting(patients: int = 10**7) -> Setting:
+    return Setting(
+        gains=np.array([0.9, 0.9, 0.3, 0.3, 0.4]),
+        loadings=LOADINGS,
+        score=LOADINGS[:, 0] / 0.8,
+        usage=np.broadcast_to(np.eye(SHAPES), (2, M, SHAPES, SHAPES)),
+        event_share=SHARE,
+        place_shares=np.array([0.4, 0.3, 0.2, 0.1]),
+        moving=np.ones(M),
+        spread=np.broadcast_to(0.3 * np.eye(M), (SHAPES, M, M)),
+        patients=patients,
+    )
+
+
+def planted() -> Effects:
+    rng = np.random.default_rng(1)
+    place = rng.normal(0, 0.2, (PLACES, M))
+    place -= setting().place_shares @ place
+    event = rng.normal(0, 0.3, (SHAPES, M))
+    event[0] = LOADINGS[:, 0]
+    return Effects(rng.normal(0, 0.2, (SHAPES, M)), event, place)
+
+
+def sums_of(found: Effects, noise: float, seed: int | None = None) -> EffectSums:
+    """What the releases would be, with noise of this size or none."""
+    by_event, score, by_place = expected(found, setting())
+    rng = np.random.default_rng(seed)
+    if seed is not None:
+        by_event = by_event + rng.normal(0, noise, by_event.shape)
+        score = score + rng.normal(0, noise, score.shape)
+        by_place = by_place + rng.normal(0, noise, by_place.shape)
+    return EffectSums(by_event, by_place, noise, noise, score, noise)
+
+
+def test_planted_effects_come_back_with_little_noise() -> None:
+    truth = planted()
+    found = effects(sums_of(truth, 1e-5), setting())
+    assert np.allclose(found.event, truth.event, atol=0.02)
+    assert np.allclose(found.trend, truth.trend, atol=0.02)
+    assert np.allclose(found.place, truth.place, atol=0.02)
+
+
+def test_noise_shrinks_effects_and_few_patients_do_too() -> None:
+    truth = planted()
+    sizes = [
+        float(np.abs(effects(sums_of(truth, noise), setting()).event).sum())
+        for noise in (1e-5, 0.05, 5.0)
+    ]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < 0.1 * sizes[0]
+    alone = effects(sums_of(truth, 1e-5), setting(patients=2))
+    assert np.abs(alone.event).sum() < 0.8 * sizes[0]
+    hidden = effects(sums_of(truth, 5.0), setting())
+    assert np.abs(hidden.place).max() < 0.01
+
+
+def test_between_noise_an_event_is_found_along_the_severity() -> None:
+    """The one number a patient of the score says more of events than all channels one by one."""
+    along = Effects(np.zeros((SHAPES, M)), np.zeros((SHAPES, M)), np.zeros((PLACES, M)))
+    along.event[0] = LOADINGS[:, 0]
+    apart = []
+    for seed in range(8):
+        noisy = sums_of(along, 0.1, seed)
+        blind = replace(noisy, score_noise=1e3)
+        apart.append(
+            [np.abs(effects(s, setting()).event[0] - along.event[0]).sum() for s in (noisy, blind)]
+        )
+    assert np.mean(apart, axis=0)[0] < 0.9 * np.mean(apart, axis=0)[1]
+
+
+def test_what_is_static_has_no_course() -> None:
+    still = replace(setting(), moving=np.array([0.0, 1, 0, 1, 1]))
+    found = effects(sums_of(planted(), 0.01), still)
+    assert (found.event[1:, [0, 2]] == 0).all()
+    assert (found.trend[1:, [0, 2]] == 0).all()
+    assert found.event[0, 0] != 0
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3, 14])
+def test_shapes_have_mean_square_one_and_no_more_than_slots(slots: int) -> None:
+    shapes = time_shapes(slots)
+    assert shapes.shape == (min(3, slots), slots)
+    assert np.allclose((shapes**2).mean(axis=1), 1)
+    assert (shapes[0] == 1).all()
+
+
+def test_features_are_mean_products_with_the_shapes() -> None:
+    u = np.random.default_rng(1).standard_normal((5, SLOTS, M))
+    by_hand = [[(u[i] * s[:, None]).mean(axis=0) for s in time_shapes(SLOTS)] for i in range(5)]
+    assert np.allclose(features(u), by_hand)
+
+
+def test_means_of_strata_average_out_over_the_population() -> None:
+    """But for the course over time, which all share and whose level ranks do not show."""
+    strata = np.array([[c, g, e] for c in range(2) for g in range(2) for e in range(2)])
+    truth = replace(planted(), trend=np.zeros((SHAPES, M)))
+    mass = np.repeat(setting().place_shares, 2) * np.tile([1 - SHARE, SHARE], PLACES)
+    means = truth.means(strata, SHARE, SLOTS)
+    assert means.shape == (8, SLOTS, M)
+    assert np.allclose(np.tensordot(mass, means, 1), 0, atol=1e-12)
+    assert np.allclose(means[1] - means[0], np.einsum("pm,pt->tm", truth.event, time_shapes(SLOTS)))

@@ -1,0 +1,82 @@
+"""Factor: a known structure comes back, and whatever is seen the result holds correlations."""
+
+import numpy as np
+import pytest
+
+from longsynth.model.copula.factor import Frame, shrunk_blocks
+from longsynth.model.copula.lags import Lags
+
+SLOTS, V = 8, 4
+M = 2 * V + 1
+LOADING = np.array([0.8, -0.7, 0.6, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0])
+
+
+def frame(static: list[int] | None = None, slots: int = SLOTS) -> Frame:
+    still = np.isin(np.arange(M), static or [])
+    return Frame(Lags(slots, M), V, still)
+
+
+def one_factor(slots: int = SLOTS) -> np.ndarray:
+    """(T, m, m): severity that fades by a tenth a slot, and channels with no memory beside it."""
+    lag = np.arange(slots)[:, None, None]
+    found = LOADING[:, None] * LOADING * 0.9**lag
+    found[0][np.diag_indices(M)] = 1.0
+    return np.asarray(found)
+
+
+def pooled(blocks: np.ndarray, of: Frame) -> np.ndarray:
+    return np.tensordot(of.lags.membership, blocks, 1)
+
+
+def test_one_factor_comes_back_without_noise() -> None:
+    truth = one_factor()
+    found = shrunk_blocks(pooled(truth, frame()), np.full((5, M, M), 1e-3)[:4], frame())
+    assert np.abs(found.correlations - truth).max() < 0.06
+    severity = found.loadings[:, 0]
+    severity = severity * np.sign(severity[0])
+    assert severity == pytest.approx(LOADING, abs=0.12)
+
+
+def test_noise_that_hides_everything_is_not_taken_for_structure() -> None:
+    of, rng = frame(), np.random.default_rng(1)
+    shape = pooled(one_factor(), of).shape
+    seen, noise = rng.normal(0, 0.5, shape), np.full(shape, 0.5)
+    seen = (seen + seen.transpose(0, 2, 1)) / 2
+    found = shrunk_blocks(seen, noise, of)
+    off = ~np.eye(M, dtype=bool)
+    assert np.abs(found.correlations[:, off]).mean() < 0.4 * np.abs(seen[:, off]).mean()
+
+
+def test_the_factor_fit_is_nearer_the_truth_than_what_was_seen() -> None:
+    of, rng, truth = frame(), np.random.default_rng(2), one_factor()
+    known = pooled(truth, of)
+    noise = rng.normal(0, 0.2, known.shape)
+    seen = known + (noise + noise.transpose(0, 2, 1)) / np.sqrt(2)
+    found = shrunk_blocks(seen, np.full(known.shape, 0.2), of)
+    off = ~np.eye(M, dtype=bool)
+    fitted, raw = pooled(found.correlations, of) - known, seen - known
+    assert np.abs(fitted[:, off]).mean() < 0.5 * np.abs(raw[:, off]).mean()
+
+
+def test_what_no_factor_explains_is_kept_where_it_stands_out() -> None:
+    of, truth = frame(), one_factor()
+    truth[:, 2, 3] = truth[:, 3, 2] = -0.4
+    shape = pooled(truth, of).shape
+    found = shrunk_blocks(pooled(truth, of), np.full(shape, 0.01), of)
+    assert found.correlations[0, 2, 3] == pytest.approx(-0.4, abs=0.1)
+    assert found.fitted[0, 2, 3] > found.correlations[0, 2, 3]
+
+
+@pytest.mark.parametrize("slots", [1, 2, 8])
+@pytest.mark.parametrize("size", [0.0, 1.0, 50.0])
+def test_whatever_is_seen_correlations_are_correlations(slots: int, size: float) -> None:
+    of = frame([0, V], slots)
+    rng = np.random.default_rng(3)
+    seen = size * rng.standard_normal((len(of.lags.groups), M, M))
+    seen = (seen + seen.transpose(0, 2, 1)) / 2
+    found = shrunk_blocks(seen, np.full(seen.shape, 0.1), of).correlations
+    assert found.shape == (slots, M, M)
+    assert np.abs(found).max() <= 1
+    assert np.allclose(found, found.transpose(0, 2, 1))
+    assert (np.diagonal(found[0]) == 1).all()
+    assert (found[:, [0, V], [0, V]] == 1).all()  # what is static is itself at any distance

@@ -1,0 +1,102 @@
+"""Latent: balanced draws, covariances that are ones, thresholds and maps."""
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+
+from longsynth.model.copula.latent import Balanced, Drawing, Map, Thresholds, toeplitz, within
+from longsynth.model.copula.latent import _nearest as nearest
+from longsynth.model.copula.marginal import Marginal
+from longsynth.model.copula.ruler import Ruler
+
+EVENTS = np.array([0, 1, 0, 1])
+
+
+def test_balanced_draws_have_the_means_by_event_and_the_covariance_of_their_law() -> None:
+    stratum = default_rng(1).choice(4, 300, p=[0.6, 0.1, 0.2, 0.1])
+    drawn = Balanced(EVENTS)(stratum, 10, default_rng(2))
+    for event in (0, 1):
+        assert np.abs(drawn[EVENTS[stratum] == event].mean(axis=0)).max() < 1e-12
+    assert np.allclose(drawn.T @ drawn / 300, np.eye(10), atol=1e-12)
+
+
+def test_too_few_patients_are_left_as_they_are_drawn() -> None:
+    for stratum in (np.zeros(1, int), np.zeros(5, int), np.array([0] * 30 + [1])):
+        drawn = Balanced(EVENTS)(stratum, 40, default_rng(2))
+        assert np.isfinite(drawn).all()
+        assert (np.abs(drawn).max(axis=1) > 0).all()  # one patient is not its own mean
+
+
+def test_one_event_alone_is_balanced_too() -> None:
+    drawn = Balanced(EVENTS)(np.zeros(100, int), 5, default_rng(2))
+    assert np.allclose(drawn.T @ drawn / 100, np.eye(5))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_nearest_covariance_is_one_with_the_diagonal_asked_for(seed: int) -> None:
+    rng = default_rng(seed)
+    raw = rng.uniform(-1, 1, (12, 12))
+    raw = (raw + raw.T) / 2
+    diagonal = rng.uniform(0.2, 1.0, 12)
+    np.fill_diagonal(raw, diagonal)
+    assert np.linalg.eigvalsh(raw)[0] < -0.1  # there is something to mend
+    found = nearest(raw, diagonal)
+    assert np.linalg.eigvalsh(found)[0] > 0
+    assert np.allclose(np.diag(found), diagonal)
+    assert np.allclose(found, found.T)
+
+
+def test_a_covariance_is_its_own_nearest() -> None:
+    fine = toeplitz(0.5 ** np.arange(6)[:, None, None] * np.eye(2))
+    assert np.allclose(nearest(fine, np.ones(12)), fine, atol=1e-6)
+
+
+def test_toeplitz_puts_blocks_at_their_distance() -> None:
+    blocks = default_rng(1).standard_normal((3, 2, 2))
+    whole = toeplitz(blocks)
+    for s in range(3):
+        for t in range(3):
+            assert np.array_equal(whole[2 * s : 2 * s + 2, 2 * t : 2 * t + 2], blocks[abs(s - t)])
+
+
+def test_strata_and_what_is_within_them_add_up_to_the_correlations() -> None:
+    slots, mass = 4, np.array([0.7, 0.3])
+    correlations = 0.7 ** np.arange(slots)[:, None, None] * np.eye(2)
+    means = np.zeros((2, slots, 2))
+    means[0, :, 0], means[1, :, 0] = -0.3, 0.7  # nothing on average
+    spectrum = within(correlations, means, mass)
+    covariance = (spectrum.vectors * spectrum.values) @ spectrum.vectors.T
+    flat = means.reshape(2, -1)
+    assert np.allclose(covariance + (flat.T * mass) @ flat, toeplitz(correlations), atol=1e-3)
+
+
+def test_effects_as_large_as_all_variance_leave_room_for_patients_to_differ() -> None:
+    means = np.zeros((2, 3, 1))
+    means[0], means[1] = -2.0, 2.0
+    spectrum = within(np.ones((3, 1, 1)), means, np.array([0.5, 0.5]))
+    assert spectrum.values.min() > 0
+    assert (spectrum.vectors * spectrum.values @ spectrum.vectors.T)[0, 0] == pytest.approx(0.1)
+
+
+def test_marks_above_their_threshold_are_observed_within_the_length() -> None:
+    latent = np.zeros((3, 4, 5))
+    latent[:, :, 2] = [[1, -1, 1, 1]] * 3  # the mark of the first variable; the second is static
+    latent[:, :, 3] = [[1] * 4, [-1] * 4, [1] * 4]
+    masks = Thresholds(np.array([0.0, 0.0]), np.array([False, True]), least=0)
+    found = masks.draw(Drawing(np.zeros(3, int), latent), np.array([4, 3, 0]), default_rng(1))
+    assert found[:, :, 0].tolist() == [
+        [True, False, True, True],
+        [True, False, True, False],
+        [False] * 4,
+    ]
+    assert found[:, :, 1].tolist() == [[True] + [False] * 3, [False] * 4, [True] + [False] * 3]
+
+
+def test_a_map_gives_latent_numbers_the_distribution_of_the_measure() -> None:
+    latent = default_rng(1).normal(3.0, 2.0, 20_000)
+    ranks = (np.arange(400) + 0.5) / 400
+    chances = np.array([0.6, 0.3, 0.1])
+    found = Map(np.quantile(latent, ranks), ranks, Marginal(Ruler(3), chances)).unit(latent)
+    assert [(found == level).mean() for level in (-1, 0, 1)] == pytest.approx(chances, abs=0.005)
+    order = np.argsort(latent)
+    assert (np.diff(found[order]) >= 0).all()

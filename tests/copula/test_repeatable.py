@@ -1,0 +1,62 @@
+"""The same releases give the same bits, and a row does not know who else is in its batch."""
+
+import numpy as np
+import pytest
+
+from copula.fitted import bundle_of
+from longsynth import model_of, sample
+from longsynth.methods.private.copula.method import CopulaScore
+from longsynth.records import Cohort
+from longsynth.schema import Schema
+from longsynth.synthetic import Synthetic
+from support import earlier, random_cohort, small_schema
+from ward import ward_cohort, ward_schema
+
+WARDS = [
+    pytest.param(small_schema(), random_cohort(120, seed=1), id="small"),
+    pytest.param(ward_schema(), ward_cohort(120, seed=2), id="ward"),
+]
+
+
+@pytest.mark.parametrize(("schema", "cohort"), WARDS)
+def test_the_same_bundle_gives_the_same_patients_bit_for_bit(
+    schema: Schema, cohort: Cohort
+) -> None:
+    bundle = bundle_of(cohort, schema)
+    one, other = (sample(model_of(bundle), 300, seed=7) for _ in range(2))
+    for name in Synthetic.__slots__:
+        a, b = getattr(one, name), getattr(other, name)
+        assert a == b if isinstance(a, str) else a.tobytes() == b.tobytes(), name
+    assert sample(model_of(bundle), 300, seed=8).values.tobytes() != one.values.tobytes()
+
+
+@pytest.mark.parametrize(("schema", "cohort"), WARDS)
+def test_a_row_is_the_same_in_any_batch_and_any_order(schema: Schema, cohort: Cohort) -> None:
+    method, settled = CopulaScore(), schema.settled(cohort.patients)
+    order = np.random.default_rng(3).permutation(cohort.patients)
+    for stage in method.stages(settled):
+        so_far = earlier(method, settled, stage)
+        whole = method.contributions(cohort, settled, stage, so_far)
+        mixed = method.contributions(cohort.take(order), settled, stage, so_far)
+        parts = [
+            method.contributions(batch, settled, stage, so_far) for batch in cohort.batches(17)
+        ]
+        alone = method.contributions(cohort.take(slice(5, 6)), settled, stage, so_far)
+        for name, contribution in whole.items():
+            right = contribution.right
+            assert np.array_equal(np.concatenate([p[name].right for p in parts]), right), name
+            assert np.array_equal(mixed[name].right, right[order]), name
+            assert np.array_equal(alone[name].right, right[5:6]), name
+
+
+def test_a_pass_reads_its_own_releases_and_not_those_of_another_fit() -> None:
+    """What was worked out for one bundle is kept for its next batch, under its fingerprint."""
+    method, schema = CopulaScore(), small_schema().settled(60)
+    cohort, stage = random_cohort(20, seed=5), method.stages(schema)[1]
+    zeros = earlier(method, schema, stage)
+    fitted = bundle_of(random_cohort(60, seed=6), small_schema())
+    first = method.contributions(cohort, schema, stage, zeros)["lag blocks"].right
+    second = method.contributions(cohort, schema, stage, fitted)["lag blocks"].right
+    again = method.contributions(cohort, schema, stage, zeros)["lag blocks"].right
+    assert not np.array_equal(first, second)
+    assert np.array_equal(first, again)

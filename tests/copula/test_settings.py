@@ -1,0 +1,85 @@
+"""Settings: what the rules come to is public, printed by a plan, and what a fit then uses."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from longsynth import plan, simulated_schema
+from longsynth.cli import app
+from longsynth.methods.method import settings_of
+from longsynth.methods.private.copula.rules import SHARES, Rules, shares, weights
+from longsynth.methods.registry import METHODS
+from longsynth.schema_file import dump
+from support import small_schema
+from ward import ward_schema
+
+METHOD = METHODS["copula-score"]
+
+
+def planned(tmp_path: Path, *more: str, method: str = "copula-score") -> str:
+    (tmp_path / "schema.yaml").write_text(dump(simulated_schema()))
+    promise = ["--patients", "504", "--epsilon", "4", "--delta", "1e-5", "--method", method]
+    done = CliRunner().invoke(app, ["plan", str(tmp_path / "schema.yaml"), *promise, *more])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_a_plan_prints_every_setting_with_the_numbers_a_fit_uses(tmp_path: Path) -> None:
+    schema = plan(simulated_schema(), 504, epsilon=4, delta=1e-5, method="copula-score").schema
+    rules, shown = Rules.of(schema), planned(tmp_path)
+    for name, text in settings_of(METHOD, schema).items():
+        assert name in shown
+        assert text in shown
+    for number in (
+        rules.strength,
+        rules.marginal_radius,
+        rules.block_radius,
+        rules.score_radius,
+        rules.effect_radius,
+    ):
+        assert f"{number:.4g}" in shown
+    assert f"K = {rules.waves}" in shown
+    assert "25 %" in shown
+    told = json.loads(planned(tmp_path, "--json"))
+    assert told["settings"] == settings_of(METHOD, schema)
+
+
+def test_a_method_without_settings_of_its_own_prints_none(tmp_path: Path) -> None:
+    assert settings_of(METHODS["trust"], simulated_schema().settled(504)) == {}
+    assert "Settings of" not in planned(tmp_path, method="trust")
+    assert "settings" not in json.loads(planned(tmp_path, "--json", method="trust"))
+
+
+@pytest.mark.parametrize("schema", [small_schema(), ward_schema(), ward_schema(slots=1)])
+def test_settings_follow_from_the_schema_and_the_strength_alone(schema: object) -> None:
+    """Twice the patients at half the strength of the budget are the same to every rule."""
+    one = settings_of(METHOD, schema.settled(100, 1.0))  # type: ignore[attr-defined]
+    same = settings_of(METHOD, schema.settled(200, 0.5))  # type: ignore[attr-defined]
+    more = settings_of(METHOD, schema.settled(100_000, 1.0))  # type: ignore[attr-defined]
+    assert one == same
+    assert one["radius of lag blocks"] != more["radius of lag blocks"]
+
+
+def test_radii_and_waves_grow_with_the_strength_and_stay_within_limits() -> None:
+    rules = [Rules(6, 14, strength) for strength in np.geomspace(1e-3, 1e9, 40)]
+    for name in ("waves", "marginal_radius", "block_radius", "score_radius", "effect_radius"):
+        found = [getattr(r, name) for r in rules]
+        assert found == sorted(found), name
+        assert 0 < found[0] < found[-1] < 100, name
+
+
+def test_shares_add_up_to_the_whole_budget_with_and_without_lengths() -> None:
+    for schema in (small_schema(), small_schema(length="full")):
+        found = shares(schema)
+        assert sum(found.values()) == 1
+        assert set(found) == set(SHARES) - ({"lengths"} if schema.length == "full" else set())
+
+
+def test_a_measure_with_few_levels_has_no_more_waves_than_it_can_tell() -> None:
+    schema = ward_schema().settled(10**6)
+    levels = [None, 2, 4, None, 5, 2, 3, None, None]
+    for waves, of in zip(weights(schema, Rules.of(schema)), levels, strict=True):
+        assert len(waves) == (64 if of is None else of - 1)
