@@ -65,7 +65,7 @@ def _submitted(pool: ProcessPoolExecutor, pieces: Sequence[Piece[Result]]) -> li
 
 def _prepare() -> None:
     """Make a process ready: one thread for linear algebra, and an end when its parent ends."""
-    os.environ["OMP_NUM_THREADS"] = "1"  # for libraries that are not loaded yet
+    os.environ.update(OMP_NUM_THREADS="1")  # for libraries that are not loaded yet
     threadpool_limits(limits=1)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
