@@ -77,6 +77,7 @@ def main() -> int:
     kept.add_argument("--out", type=Path, help="the results, as JSON")
     kept.add_argument("--check", action="store_true", help="play and write nothing")
     parser.add_argument("--page", type=Path, help="also write the documentation page here")
+    parser.add_argument("--only", help="play this method again, keep the others in --out")
     parser.add_argument("--trials", type=int, default=20_000)
     parser.add_argument("--opendp-trials", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=2)
@@ -87,7 +88,13 @@ def main() -> int:
     if given.reuse:
         results = json.loads(given.out.read_text(encoding="utf-8"))
     else:
-        games = [measured(s, given.trials, given.opendp_trials, given.jobs) for s in SETTINGS]
+        before = json.loads(given.out.read_text("utf-8"))["games"] if given.only else []
+        known = {str(Setting(**g["setting"])): g for g in before}
+        games = [
+            (s.method != given.only and known.get(str(s)))
+            or measured(s, given.trials, given.opendp_trials, given.jobs)
+            for s in SETTINGS
+        ]
         results = {"note": NOTE, "surroundings": surroundings(), "games": games}
     if given.out and not given.reuse:
         given.out.parent.mkdir(parents=True, exist_ok=True)
