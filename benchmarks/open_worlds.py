@@ -20,6 +20,7 @@ from longsynth.records import Cohort
 from longsynth.schema import Schema
 
 SCHEMAS = Path(__file__).parents[1] / "examples" / "schemas"
+EIGHT = Path(__file__).parent / "physionet2012_eight.yaml"
 TRAINING = 7  # tenths of the patients
 SIZES = {"physionet2012": 5574, "pbc": 218}  # training patients, which a split decides
 
@@ -32,7 +33,7 @@ def register() -> None:
 
 def physionet2012() -> World:
     """Eight variables; a stay trains if the hash of its id says so, in every draw the same."""
-    schema, everyone, ids = _read("physionet2012", "physionet2012_eight")
+    schema, everyone, ids = _read("physionet2012", EIGHT)
     shown = np.array([int(sha256(i.encode()).hexdigest(), 16) % 10 < TRAINING for i in ids])
     train, rest = everyone.take(np.flatnonzero(shown)), everyone.take(np.flatnonzero(~shown))
     return World(schema, lambda patients, seed: train, Judge(schema, rest))
@@ -40,7 +41,7 @@ def physionet2012() -> World:
 
 def pbc() -> World:
     """Seven parts train and three judge, split at random for every seed."""
-    schema, everyone, _ = _read("pbc", "pbc")
+    schema, everyone, _ = _read("pbc", SCHEMAS / "pbc.yaml")
 
     @cache
     def split(seed: int) -> tuple[Cohort, Judge]:
@@ -57,12 +58,12 @@ def pbc() -> World:
     )
 
 
-def _read(folder: str, schema: str) -> tuple[Schema, Cohort, list[str]]:
+def _read(folder: str, schema: Path) -> tuple[Schema, Cohort, list[str]]:
     """A cohort in the order of its ids, and these."""
     found = Path(os.environ["LONGSYNTH_COHORTS"]) / folder
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
-        (place / "schema.yaml").write_bytes((SCHEMAS / f"{schema}.yaml").read_bytes())
+        (place / "schema.yaml").write_bytes(schema.read_bytes())
         (place / "patients.parquet").symlink_to((found / "patients.parquet").resolve())
         rows = pq.read_table(found / "observations.parquet")
         if "SysABP" in rows.column_names:

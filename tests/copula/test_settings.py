@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from longsynth import plan, simulated_schema
 from longsynth.cli import app
 from longsynth.methods.method import settings_of
-from longsynth.methods.private.copula.rules import SHARES, Rules, shares, weights
+from longsynth.methods.private.copula.rules import LITTLE, MUCH, Rules, shares, weights
 from longsynth.methods.registry import METHODS
 from longsynth.schema_file import dump
 from support import small_schema
@@ -72,10 +72,17 @@ def test_radii_and_waves_grow_with_the_strength_and_stay_within_limits() -> None
 
 
 def test_shares_add_up_to_the_whole_budget_with_and_without_lengths() -> None:
-    for schema in (small_schema(), small_schema(length="full")):
-        found = shares(schema)
+    assert set(LITTLE) == set(MUCH)
+    for length, patients in (("variable", 50), ("variable", 10**6), ("full", 50), ("full", 900)):
+        found = shares(small_schema(length=length).settled(patients))
         assert sum(found.values()) == 1
-        assert set(found) == set(SHARES) - ({"lengths"} if schema.length == "full" else set())
+        assert set(found) == set(LITTLE) - ({"lengths"} if length == "full" else set())
+
+
+def test_with_more_to_learn_the_budget_moves_from_severity_to_each_channels_effect() -> None:
+    few, some, many = (shares(small_schema().settled(n)) for n in (100, 1000, 10_000))
+    assert few["severity"] > some["severity"] > many["severity"]
+    assert few["effects"] < some["effects"] < many["effects"]
 
 
 def test_a_measure_with_few_levels_has_no_more_waves_than_it_can_tell() -> None:

@@ -24,6 +24,7 @@ LOOKS = {  # colours that the colour-blind can tell apart
     "dp-markov": Look("DP-Markov", "#009e73", True, "s"),
     "dp-score": Look("DP-Score", "#0072b2", True, "D"),
     "trust": Look("TRUST-LONGSYNTH", "#d55e00", True, "o"),
+    "copula-score": Look("Copula-Score", "#882255", True, "P"),
     "train on real": Look("Train on real", "#000000", False, "|"),
     "base rate": Look("Base rate", "#000000", False, "|"),
 }

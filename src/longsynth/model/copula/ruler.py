@@ -81,4 +81,4 @@ class Ruler:
 
 
 def _logistic(x: Floats) -> Floats:
-    return np.asarray((1 + np.tanh(x / 2)) / 2)  # no overflow, however small a scale is
+    return np.asarray(np.exp(-np.logaddexp(0.0, -x)))  # no overflow, however small a scale is
