@@ -20,7 +20,7 @@ DETECTORS = (
         "sensitivity",
         "how far one patient can move what is noised",
         ("privacy/test_sensitivity.py", "privacy/test_radii.py", "privacy/test_neighbours.py"),
-        without=r"\[trust, (paper|reference|full)\]|no_replacement|blocks_of_counts_stay",
+        without=r"\[trust, (paper|reference|full), |no_replacement|blocks_of_counts_stay|copula",
     ),
     Detector(
         "exactness",
