@@ -12,8 +12,6 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from longsynth import plan, simulated_schema
-from longsynth.plan import Plan
 from longsynth.redteam.game import play
 from longsynth.redteam.game_page import SETTINGS, Setting, game_page
 from longsynth.version import surroundings
@@ -21,23 +19,10 @@ from longsynth.version import surroundings
 NOTE = "OpenDP's noise is not seeded; a rerun differs within the standard errors"
 
 
-def planned(setting: Setting) -> Plan:
-    schema = simulated_schema()
-    constants = schema.constants.model_copy(update={"release": setting.release})
-    return plan(
-        schema.model_copy(update={"constants": constants}),
-        setting.patients,
-        epsilon=setting.epsilon,
-        delta=setting.delta,
-        method=setting.method,
-        accounting=setting.accounting,
-    )
-
-
 def measured(setting: Setting, trials: int, opendp_trials: int, jobs: int) -> dict[str, Any]:
     start, before = time.perf_counter(), _cpu()
     report = play(
-        planned(setting), trials=trials, opendp_trials=opendp_trials, seed=setting.seed, jobs=jobs
+        setting.plan(), trials=trials, opendp_trials=opendp_trials, seed=setting.seed, jobs=jobs
     )
     spent = {"wall": time.perf_counter() - start, "cpu": _cpu() - before}
     seconds = {name: round(value, 1) for name, value in spent.items()}

@@ -11,7 +11,11 @@ from longsynth.bundle import Bundle
 from longsynth.fit import fit_without_privacy
 from longsynth.govern.release import Release, release_files
 from longsynth.methods.method import OpenMethod, PrivateMethod
+from longsynth.methods.private.dp_markov import DPMarkov, Rule
 from longsynth.methods.registry import METHODS, all_methods
+from longsynth.plan import Plan
+from longsynth.privacy.budget import Budget
+from longsynth.privacy.curator import planned_ledger
 from longsynth.privacy.sums import add_up
 from longsynth.records import Cohort
 from longsynth.schema import Schema
@@ -216,6 +220,19 @@ def test_a_bootstrap_repeats_whole_records() -> None:
         assert record.tobytes() in records
 
 
+PLAIN = Rule(bins=10, focus=0.0, halves=False, states=60, drawn=False, steady=False, own=True)
+
+
+def alternated(method: DPMarkov, cohort: Cohort, schema: Schema) -> np.ndarray:
+    """Values that a rule other than the registered one makes of a cohort, without noise."""
+    settled, budget = schema.settled(cohort.patients), Budget(8.0, 1e-5)
+    stages = method.stages(settled)
+    lines = [line for stage in stages for line in stage]
+    planned = Plan(settled, method, stages, planned_ledger(lines, budget, cohort.patients))
+    bundle = fit(cohort, planned, noise=NoNoise())
+    return sample(method.model(bundle), 300, seed=1).values
+
+
 def test_markov_chains_keep_what_follows_what() -> None:
     """Alternating records give alternating synthetic courses."""
     schema = small_schema()
@@ -225,6 +242,12 @@ def test_markov_chains_keep_what_follows_what() -> None:
     planned = plan(schema, 40, epsilon=8, delta=1e-5, method="dp-markov")
     drawn = sample(model_of(fit(cohort, planned, noise=NoNoise())), 300, seed=1)
     assert set(np.unique(drawn.values[:, :, 1])) == {0, 4}
+    exact = alternated(DPMarkov(PLAIN), cohort, schema)
+    assert (exact[:, ::2, 2] == 1).all()
+    assert (exact[:, 1::2, 2] == 0).all()
+    assert (exact[:, ::2, 0] > exact[:, 1::2, 0]).all()
+    assert (exact[:, ::2, 1] == 4).all()
+    assert (exact[:, 1::2, 1] == 0).all()
     for v in range(3):  # where a course starts is not kept, only that it turns: by chance, in half
         high = drawn.values[:, :, v] > drawn.values[:, :, v].mean()
         assert (high[:, 1:] != high[:, :-1]).mean() > 0.75

@@ -78,15 +78,21 @@ def witnesses(schema: Schema) -> dict[str, Pair]:
 
 
 def opposites(schema: Schema) -> list[Pair]:
-    """Full records, each ordered value at a bound, against those with all at the other bound."""
+    """Full records, each ordered value at a bound, against those with all at the other bound; with
+    gaps unknown, or at either end too."""
     low, high = np.array([v.bounds for v in schema.variables]).T
     ordered = np.array([v.kind != "nominal" for v in schema.variables])
-    given = {"observed": ordered, "gaps": np.nan, "event": 1, "length": schema.slots}
+    given = {"observed": ordered, "event": 1, "length": schema.slots}
+    ends = ((np.nan, np.nan), (0.0, schema.max_gap), (schema.max_gap, 0.0))
     found = []
     for signs in product((False, True), repeat=len(low)):
         pair = (np.where(signs, high, low), np.where(signs, low, high))
-        one, other = (one_patient(v, shape=(schema.slots, len(low)), **given) for v in pair)
-        found.append((one, other))
+        for gaps in ends:
+            one, other = (
+                one_patient(v, shape=(schema.slots, len(low)), gaps=gap, **given)
+                for v, gap in zip(pair, gaps, strict=True)
+            )
+            found.append((one, other))
     return found
 
 

@@ -177,7 +177,7 @@ def attained(method: PrivateMethod, schema: Schema) -> dict[str, Fraction]:
     for number, stage in enumerate(method.stages(schema)):
         for statistic, _ in stage:
             name, known = statistic.name, witnesses(schema)
-            for pair in [known[name]] if name in known else opposites(schema):
+            for pair in [known[name]] if name in known else [*known.values(), *opposites(schema)]:
                 x, y = (added(one, schema, method, number)[name][1] for one in pair)
                 part = squared_distance(x, y) / statistic.row_sensitivity_squared
                 found[name] = max(part, found.get(name, Fraction(0)))
@@ -209,7 +209,7 @@ def test_copula_score_attains_what_it_claims_or_is_known_to_stay_below(
     there the ball is larger than what patients can fill. Nor does one variable alone carry a long
     severity score."""
     for name, part in attained(CopulaScore(), schema).items():
-        least = 0.05 if name in loose else 0.95
+        least = 0.35 if name in loose else 0.95
         assert least**2 <= part <= 1, name
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from longsynth.benchmark.cells import WITHOUT_BUDGET
 from longsynth.benchmark.experiments import REFERENCES
-from longsynth.benchmark.judging import BOOSTED
+from longsynth.benchmark.judging import BOOSTED, FIDELITY, FORECASTS
 from longsynth.benchmark.results import Results
 from longsynth.benchmark.statistics import Comparison, compared, summary
 from longsynth.benchmark.tables import interval, number
@@ -18,30 +18,8 @@ from longsynth.benchmark.targets import (
 from longsynth.report.study_style import look, metric_head, metric_label
 from longsynth.report.study_tables import Table, markdown_body
 
-SHOWN = (
-    "auprc",
-    "boosted_auprc",
-    "auroc",
-    "brier",
-    "ece",
-    "mean_prediction",
-    "worst_group_auprc",
-    "marginal_ks",
-    "correlation_error",
-    "autocorrelation_error",
-    "missingness_error",
-    "gap_wasserstein",
-    "length_tv",
-)
-TESTED = (
-    "auprc",
-    "boosted_auprc",
-    "brier",
-    "ece",
-    "marginal_ks",
-    "correlation_error",
-    "autocorrelation_error",
-)
+SHOWN = ("auprc", BOOSTED + "auprc", *FORECASTS[1:], *FIDELITY[:-1])
+TESTED = ("auprc", BOOSTED + "auprc", "brier", "ece", *FIDELITY[:3])
 COSTS = ("fit_seconds", "slowest_pass_seconds", "passes", "sample_seconds", "peak_mb")
 TITLES = {
     "simulated": "Simulated patients",

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from longsynth.plan import Plan, plan
 from longsynth.privacy.budget import Accounting
 from longsynth.redteam.page import NOTES, main_rows, markdown_table, report_tables
 from longsynth.redteam.report import BUNDLE, GameReport, Row, read_report
 from longsynth.redteam.rows import ERROR
 from longsynth.redteam.verdict import FALSE_ALARM, LEAST, TIGHT
+from longsynth.simulate import simulated_schema
 
 
 class Setting(NamedTuple):
@@ -20,6 +22,18 @@ class Setting(NamedTuple):
     accounting: Accounting = "zcdp"
     delta: float = 1e-5
     patients: int = 504
+
+    def plan(self) -> Plan:
+        schema = simulated_schema()
+        constants = schema.constants.model_copy(update={"release": self.release})
+        return plan(
+            schema.model_copy(update={"constants": constants}),
+            self.patients,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            method=self.method,
+            accounting=self.accounting,
+        )
 
     def __str__(self) -> str:
         joint = f", release: {self.release}" if self.release != "separate" else ""

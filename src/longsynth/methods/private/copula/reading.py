@@ -153,7 +153,7 @@ def score_weights(found: Products, blocks: Blocks, lags: Lags, known: First) -> 
     spread = np.tensordot(pairs / lags.slots**2, gain * blocks.fitted, 1)
     severity = blocks.loadings[:, 0]
     weight = np.where(lengthless, severity / (1.1 - severity**2), 0.0)
-    return np.asarray(weight / np.sqrt(np.maximum(weight @ spread @ weight, 1e-6)))
+    return np.asarray(weight / np.sqrt(np.maximum(weight @ spread @ weight, 1e-24)))
 
 
 def effect_sums(bundle: Bundle, m: int) -> EffectSums:
