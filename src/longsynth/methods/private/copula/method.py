@@ -98,6 +98,21 @@ class CopulaScore:
         }
 
     def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
+        rules = Rules.of(schema)
+        unit = entry.sigma / (entry.statistic.unit * entry.statistic.lift) / patients
+        match entry.statistic.name:
+            case "event":
+                return f"±{unit * patients:.1f} patients with the event"
+            case "marginals":
+                return f"±{unit * rules.marginal_radius:.2g} of a wave's height in each mean wave"
+            case "lag blocks":
+                return f"±{unit * rules.block_radius:.2g} in each mean product of normal scores"
+            case "severity":
+                mean = unit * rules.score_radius / EVENT_WEIGHT
+                return f"±{mean:.2g} deviations of the severity score, by event"
+            case "effects":
+                mean = unit * rules.effect_radius / EVENT_WEIGHT
+                return f"±{mean:.2g} in each mean normal score, by event"
         return lines.blur(entry, schema, patients)
 
     def settings(self, schema: Schema) -> Mapping[str, str]:
