@@ -18,19 +18,18 @@ import numpy as np
 import pyarrow as pa
 
 from longsynth.errors import CohortError
-from longsynth.io.columns import require_columns, require_numbers
+from longsynth.io.columns import require_columns
 from longsynth.io.lines import csv_header, csv_to_parquet
 from longsynth.io.plain import column_types, copy_plain, is_number
-from longsynth.io.sql import (
-    cell,
-    hours,
-    id_cast,
-    level_code,
-    level_position,
-    literal,
-    no_glob,
-    quoted,
+from longsynth.io.reading import (
+    connect,
+    people_columns,
+    reading,
+    row_columns,
+    unread_cells,
+    unread_labels,
 )
+from longsynth.io.sql import literal, no_glob
 from longsynth.records import Cohort, rebatched
 from longsynth.schema import Schema
 from longsynth.schema_file import load_schema
@@ -51,7 +50,7 @@ class CohortFolder:
         self._scratch = tempfile.TemporaryDirectory(prefix="longsynth-")
         self._uneven = 0  # lines of CSV with too many or too few cells
         memory = MEMORY + MEMORY_A_VARIABLE * len(self.schema.variables)
-        self._connection = _connect(self._scratch.name, memory)
+        self._connection = connect(self._scratch.name, memory=memory, threads=2)
         try:
             self._prepare()
             self.patients = self._count_patients()
@@ -99,20 +98,8 @@ class CohortFolder:
 
     def repairs(self) -> dict[str, Any]:
         """Count what was read differently than it stands in the files. Not for release."""
-        unread = {
-            static: {
-                v.name: f"count({quoted(v.column or v.name)}) "
-                f"- count(CASE WHEN isfinite({cell(v)}) THEN 1 END)"
-                for v in self.schema.variables
-                if v.static == static
-            }
-            for static in (False, True)
-        }
-        levels = {
-            what: f"count(*) - count({level_position(labels)})"
-            for what in ("group", "event", "site")
-            if (labels := getattr(self.schema, what)) is not None
-        }
+        unread = {static: unread_cells(self.schema, static=static) for static in (False, True)}
+        levels = unread_labels(self.schema)
         with unquoted(self.folder):
             cells = {
                 name: number
@@ -145,30 +132,15 @@ class CohortFolder:
 
     def _prepare(self) -> None:
         """Define the views `people` and `rows`, both in longsynth's own names and units."""
-        schema, patient, time = self.schema, self.schema.patient.column, self.schema.time
-        values = {i: v for i, v in enumerate(schema.variables) if not v.static}
-        static = {i: v for i, v in enumerate(schema.variables) if v.static}
-        columns = [v.column or v.name for v in values.values()]
-        labels = {"site": schema.site, "grp": schema.group, "event": schema.event}
-        marks = [found.column for found in labels.values() if found]
-        marks += [v.column or v.name for v in static.values()]
-        row_columns = [patient, time.column, *columns]
-        self._observations, rows_types = self._table("observations", row_columns)
-        self._people, people_types = self._table("patients", [patient, *marks])
-        require_numbers(rows_types, columns)
-        require_numbers(people_types, marks)
-        when = hours(time, rows_types[time.column])
-        key = id_cast(rows_types[patient], people_types[patient]).format(quoted(patient))
-        codes = [f"{level_code(found)} AS {what}" for what, found in labels.items()]
-        about = ", ".join([*codes, *(f"{cell(v)} AS v{i}" for i, v in static.items())])
-        cells = ", ".join(f"{cell(v)} AS v{i}" for i, v in values.items())
+        self._observations, rows = self._table("observations", row_columns(self.schema))
+        self._people, people = self._table("patients", people_columns(self.schema))
+        read = reading(self.schema, rows, people)
         with unquoted(self.folder):
             self._connection.execute(f"""
                 CREATE VIEW people AS SELECT row_number() OVER (ORDER BY id) AS number, *
-                FROM (SELECT {key} AS id, {about} FROM {self._people})""")
+                FROM (SELECT {read.people} FROM {self._people})""")
             self._connection.execute(f"""
-                CREATE VIEW rows AS SELECT * FROM
-                (SELECT {key} AS id, {when} AS time, {cells} FROM {self._observations})
+                CREATE VIEW rows AS SELECT * FROM (SELECT {read.rows} FROM {self._observations})
                 WHERE isfinite(time)""")
 
     def _table(self, name: str, columns: list[str]) -> tuple[str, dict[str, pa.DataType]]:
@@ -228,22 +200,6 @@ def _schema(path: Path) -> Schema:
     if path.exists() and not path.is_file():
         raise CohortError(f"{path} is not a file: a pipe or a device could keep a reader for ever.")
     return load_schema(path)
-
-
-def _connect(scratch: str, memory: int) -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "autoinstall_known_extensions": "false",  # never ask the network
-            "autoload_known_extensions": "false",
-            "memory_limit": f"{memory}MB",
-            "threads": "2",
-            "temp_directory": scratch,
-        },
-    )
-    connection.execute("SET enable_progress_bar = false")  # it would move by private rows
-    connection.execute("SET GLOBAL TimeZone = 'UTC'")  # of stamps without a zone, on any machine
-    return connection
 
 
 @contextmanager
