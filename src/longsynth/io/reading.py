@@ -4,13 +4,16 @@ The SQL is DuckDB's, wherever it runs: a cell is read in one way on a laptop and
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
+from longsynth.errors import CohortError
 from longsynth.io.columns import require_numbers
 from longsynth.io.sql import cell, hours, id_cast, level_code, level_position, quoted
 from longsynth.schema import Schema
+from longsynth.schema_file import load_schema
 
 Types = dict[str, pa.DataType]
 
@@ -21,6 +24,16 @@ class Reading:
 
     rows: str  # id, time in hours, v0, v1, …; only rows with a finite time count
     people: str  # id, site, grp, event, and the static ones among v0, v1, …
+
+
+def cohort_schema(folder: Path) -> Schema:
+    """Return the schema of a cohort folder."""
+    if not folder.is_dir():
+        raise CohortError(f"{folder} is not a folder: give the cohort's folder.")
+    path = folder / "schema.yaml"
+    if path.exists() and not path.is_file():
+        raise CohortError(f"{path} is not a file: a pipe or a device could keep a reader for ever.")
+    return load_schema(path)
 
 
 def row_columns(schema: Schema) -> list[str]:
@@ -66,6 +79,16 @@ def unread_labels(schema: Schema) -> dict[str, str]:
         for what in ("group", "event", "site")
         if (labels := getattr(schema, what)) is not None
     }
+
+
+def require_distinct(patients: int, with_id: int, distinct: int) -> None:
+    """Refuse a patient table that is empty, or in which a patient has no id or another's."""
+    if with_id < patients:
+        raise CohortError("the patient table has a row without an id: give every patient one.")
+    if distinct < patients:
+        raise CohortError("the patient table has an id twice: give every patient one row.")
+    if patients == 0:
+        raise CohortError("the patient table is empty: there is nobody to describe.")
 
 
 def connect(scratch: str, *, memory: int, threads: int) -> duckdb.DuckDBPyConnection:

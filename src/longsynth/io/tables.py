@@ -22,9 +22,11 @@ from longsynth.io.columns import require_columns
 from longsynth.io.lines import csv_header, csv_to_parquet
 from longsynth.io.plain import column_types, copy_plain, is_number
 from longsynth.io.reading import (
+    cohort_schema,
     connect,
     people_columns,
     reading,
+    require_distinct,
     row_columns,
     unread_cells,
     unread_labels,
@@ -32,7 +34,6 @@ from longsynth.io.reading import (
 from longsynth.io.sql import literal, no_glob
 from longsynth.records import Cohort, rebatched
 from longsynth.schema import Schema
-from longsynth.schema_file import load_schema
 from longsynth.slots import Rows, pack, row_counts
 
 ROWS = 65_536  # a batch from DuckDB
@@ -44,9 +45,7 @@ class CohortFolder:
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
-        if not self.folder.is_dir():
-            raise CohortError(f"{self.folder} is not a folder: give the cohort's folder.")
-        self.schema = _schema(self.folder / "schema.yaml")
+        self.schema = cohort_schema(self.folder)
         self._scratch = tempfile.TemporaryDirectory(prefix="longsynth-")
         self._uneven = 0  # lines of CSV with too many or too few cells
         memory = MEMORY + MEMORY_A_VARIABLE * len(self.schema.variables)
@@ -170,12 +169,7 @@ class CohortFolder:
             number, known, distinct = self._one_row(
                 "SELECT count(*), count(id), count(DISTINCT id) FROM people"
             )
-        if known < number:
-            raise CohortError("the patient table has a row without an id: give every patient one.")
-        if distinct < number:
-            raise CohortError("the patient table has an id twice: give every patient one row.")
-        if number == 0:
-            raise CohortError("the patient table is empty: there is nobody to describe.")
+        require_distinct(number, known, distinct)
         return int(number)
 
     def _as_rows(self, table: pa.Table) -> Rows:
@@ -194,12 +188,6 @@ def read_cohort(folder: Path | str) -> tuple[Schema, Cohort]:
     """Return a folder's schema and all its patients in memory."""
     with CohortFolder(folder) as source:
         return source.schema, Cohort.joined(source.batches())
-
-
-def _schema(path: Path) -> Schema:
-    if path.exists() and not path.is_file():
-        raise CohortError(f"{path} is not a file: a pipe or a device could keep a reader for ever.")
-    return load_schema(path)
 
 
 @contextmanager

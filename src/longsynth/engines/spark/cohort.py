@@ -1,0 +1,198 @@
+"""SparkCohort: patients that stay on a cluster. What comes back from there only adds up.
+
+Both tables are read on the executors, brought together by patient, sorted, and kept on the
+executors' disks until the cohort is closed. Each pass of a fit sends the kernel there, with the
+schema and with what is already released, and receives one exact sum.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from longsynth.engines.kernel import Contributions
+from longsynth.engines.spark import executor
+from longsynth.engines.spark.asking import asked
+from longsynth.engines.spark.partials import COLUMNS, Totals
+from longsynth.engines.spark.tables import found_table, wanted_columns
+from longsynth.errors import Refused
+from longsynth.io.reading import (
+    Types,
+    cohort_schema,
+    people_columns,
+    reading,
+    require_distinct,
+    row_columns,
+    unread_cells,
+    unread_labels,
+)
+from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import Sums
+from longsynth.schema import Schema
+from longsynth.version import VERSION
+
+PATIENTS_A_PARTITION = 20_000
+_SPARK = {pa.int32(): "int", pa.int64(): "long", pa.float64(): "double", pa.binary(): "binary"}
+FAN_IN = 32  # partial sums that are added in one place
+PEOPLE, ROWS = "patients", "observations"
+
+
+class SparkCohort:
+    """The patients of two tables that Spark can read, added up as often as a fit has passes.
+
+    `cohort` is a folder with schema.yaml, or a schema. The tables are the folder's
+    observations.parquet and patients.parquet, each a file or a folder of files, unless they are
+    given as data frames or as names in Spark's catalogue. Close it to give up the sorted copy.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        cohort: Path | str | Schema,
+        *,
+        observations: DataFrame | str | None = None,
+        patients: DataFrame | str | None = None,
+        partitions: int | None = None,
+    ) -> None:
+        if partitions is not None and partitions < 1:
+            raise Refused("the patients need at least one partition.")
+        places = _places(cohort, observations, patients)
+        self.schema = cohort if isinstance(cohort, Schema) else cohort_schema(Path(cohort))
+        rows, row_types = wanted_columns(
+            found_table(spark, ROWS, places[ROWS]), ROWS, row_columns(self.schema)
+        )
+        people, people_types = wanted_columns(
+            found_table(spark, PEOPLE, places[PEOPLE]), PEOPLE, people_columns(self.schema)
+        )
+        self._rows, self._people = rows, people
+        self._read = reading(self.schema, row_types, people_types)
+        ours = _cells(people, people_types, self._read.people)
+        self.patients = _counted(ours)
+        at_least = spark.sparkContext.defaultParallelism
+        self.partitions = partitions or max(at_least, -(-self.patients // PATIENTS_A_PARTITION))
+        usable = "WHERE id IS NOT NULL AND isfinite(time)"
+        theirs = _cells(rows, row_types, self._read.rows, usable)
+        self._sorted = asked(
+            "bring the tables together",
+            lambda: (
+                ours.unionByName(theirs, allowMissingColumns=True)
+                .repartition(self.partitions, "id")
+                .sortWithinPartitions("id", F.asc_nulls_first("time"))
+                .persist(StorageLevel.DISK_ONLY)
+            ),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        asked("drop its sorted copy", lambda: self._sorted.unpersist(blocking=True))
+
+    def sum_over(self, statistics: Sequence[Statistic], contributions: Contributions) -> list[Sums]:
+        """Return the exact sum of every statistic over all patients, in one pass.
+
+        `contributions` is sent to the executors: it may hold the schema and earlier releases.
+        """
+        work = partial(
+            executor.sum_patients,
+            schema=self.schema,
+            statistics=statistics,
+            contributions=contributions,
+        )
+        found = _added("add up the patients", self._sorted, work, self.partitions)
+        return [Sums(s, found.rows[s.name], found.total[s.name]) for s in statistics]
+
+    def tally(self, count: executor.Tally) -> Totals:
+        """Return raw facts, added up over all patients. Not for release."""
+        work = partial(executor.tally_patients, schema=self.schema, tally=count)
+        return _added("count patients", self._sorted, work, self.partitions)
+
+    def repairs(self) -> dict[str, Any]:
+        """Count what was read differently than it stands in the tables. Not for release."""
+        of_rows = unread_cells(self.schema, static=False)
+        of_people = unread_cells(self.schema, static=True)
+        of_labels = unread_labels(self.schema)
+        read = f"(SELECT {self._read.rows} FROM batch)"
+        usable = f"(SELECT count(*) FROM {read} WHERE isfinite(time))"
+        rows = _cell_counts(self._rows, {"*": "count(*)", "*usable": usable, **of_rows})
+        people = _cell_counts(self._people, of_people | of_labels)
+        work = partial(executor.count_rows, schema=self.schema)
+        packed = _added("count rows", self._sorted, work, self.partitions)
+        taken, alone = packed.total.pop("rows_taken"), packed.total.pop("patients_without_rows")
+        return {
+            "rows": rows.count("*"),
+            "csv_lines_with_too_many_or_too_few_cells": 0,
+            "rows_without_usable_time": rows.count("*") - rows.count("*usable"),
+            "rows_of_unknown_patients": rows.count("*usable") - int(taken[0]),
+            "patients_without_rows": int(alone[0]),
+            **{name: packed.count(name) for name in packed.total},
+            "cells_not_a_finite_number": {name: rows.count(name) for name in of_rows}
+            | {name: people.count(name) for name in of_people},
+            "labels_set_to_the_first_level": {name: people.count(name) for name in of_labels},
+        }
+
+
+def _places(
+    cohort: Path | str | Schema, rows: DataFrame | str | None, people: DataFrame | str | None
+) -> dict[str, DataFrame | str | Path]:
+    given = {ROWS: rows, PEOPLE: people}
+    if isinstance(cohort, Schema):
+        if rows is None or people is None:
+            raise Refused("a schema alone says not where patients are: give both tables.")
+        return {ROWS: rows, PEOPLE: people}
+    return {
+        name: Path(cohort) / f"{name}.parquet" if table is None else table
+        for name, table in given.items()
+    }
+
+
+def _cells(frame: DataFrame, types: Types, selected: str, where: str = "") -> DataFrame:
+    """Return a table in longsynth's own names and units, read on the executors."""
+    work = executor.ReadCells(types, f"SELECT * FROM (SELECT {selected} FROM batch) {where}")
+    columns = ", ".join(f"{field.name} {_SPARK[field.type]}" for field in work.columns)
+    return asked("read the tables", lambda: frame.mapInArrow(executor.unquoted(work), columns))
+
+
+def _counted(people: DataFrame) -> int:
+    every, known, distinct = asked(
+        "count the patients",
+        lambda: people.agg(F.count("*"), F.count("id"), F.count_distinct("id")).collect()[0],
+    )
+    require_distinct(every, known, distinct)
+    return int(every)
+
+
+def _cell_counts(frame: DataFrame, counts: dict[str, str]) -> Totals:
+    work = partial(executor.count_cells, columns=frame.columns, counts=counts)
+    return _added("count cells", frame, work)
+
+
+def _added(doing: str, frame: DataFrame, work: executor.Work, partitions: int = 1) -> Totals:
+    """Return the totals of all partitions, added up in a tree."""
+
+    def tree() -> pa.Table:
+        partials, parts = frame.mapInArrow(executor.unquoted(work), COLUMNS), partitions
+        add = executor.unquoted(executor.add_totals)
+        while parts > FAN_IN:
+            parts = -(-parts // FAN_IN)
+            partials = partials.withColumn("part", F.col("part") % parts)
+            partials = partials.repartition(parts, "part").mapInArrow(add, COLUMNS)
+        return partials.toArrow()
+
+    totals = Totals()
+    totals.add_rows(asked(doing, tree))
+    other = totals.versions - {VERSION}
+    if other:
+        raise Refused(
+            f"the executors have longsynth {', '.join(sorted(other))}, this is {VERSION}: "
+            "install the same version everywhere."
+        )
+    return totals

@@ -1,0 +1,199 @@
+"""What an executor does with its part of the tables.
+
+It reads cells as the local engine does, packs whole patients and adds them up with the same kernel.
+Nothing here may say a value: whatever goes wrong, Spark and its logs get the name of an error.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from duckdb import DuckDBPyConnection
+
+from longsynth.engines.kernel import Contributions, added, batch_sums
+from longsynth.engines.spark.partials import Batches, Ints, Totals
+from longsynth.io.plain import plain_table
+from longsynth.io.reading import Types, connect
+from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import Sums
+from longsynth.records import Cohort, rebatched
+from longsynth.schema import Schema
+from longsynth.slots import Rows, pack, row_counts
+
+Work = Callable[[Batches], Batches]
+Tally = Callable[[Cohort], Mapping[str, Ints]]  # raw facts that add up over patients
+MEMORY = 256  # MB for the cells of one batch
+FAILURE = "longsynth failed on an executor with"
+
+
+class ExecutorError(Exception):
+    """Says the name of an error and nothing else."""
+
+
+def unquoted(work: Work) -> Work:
+    """Return the same work, whose errors quote nothing."""
+    return partial(_unquoted, work)
+
+
+def _unquoted(work: Work, batches: Batches) -> Batches:
+    failed = ""
+    try:
+        yield from work(batches)
+    except Exception as error:  # noqa: BLE001  its text could hold a cell
+        failed = type(error).__name__
+    if failed:  # outside: the error itself is not to be dragged along
+        raise ExecutorError(f"{FAILURE} {failed}.")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCells:
+    """Reads the cells of a table as a query says, which calls it `batch`.
+
+    Text ids travel as their bytes: a cluster may have ideas of its own about which letters are
+    equal.
+    """
+
+    types: Types
+    query: str
+
+    def __call__(self, batches: Batches) -> Batches:
+        with connect("", memory=MEMORY, threads=1) as connection:
+            for batch in batches:
+                yield from self._read(batch, connection).to_batches()
+
+    @property
+    def columns(self) -> pa.Schema:
+        """What comes out: what the query makes of no rows."""
+        nothing = pa.RecordBatch.from_pylist([], schema=pa.schema(self.types))
+        with connect("", memory=MEMORY, threads=1) as connection:
+            return self._read(nothing, connection).schema
+
+    def _read(self, batch: pa.RecordBatch, connection: DuckDBPyConnection) -> pa.Table:
+        connection.register("batch", plain_table(batch, list(self.types)))
+        found = connection.sql(self.query).to_arrow_table()
+        text = pa.types.is_string(found.schema.field("id").type)
+        return found.set_column(0, "id", found.column("id").cast(pa.binary())) if text else found
+
+
+def count_cells(batches: Batches, *, columns: list[str], counts: Mapping[str, str]) -> Batches:
+    """Add up SQL counts over the cells, by name."""
+    totals = Totals()
+    with connect("", memory=MEMORY, threads=1) as connection:
+        for batch in batches:
+            connection.register("batch", plain_table(batch, columns))
+            found = connection.execute(
+                f"SELECT {', '.join(counts.values())} FROM batch"
+            ).fetchall()[0]
+            for name, number in zip(counts, found, strict=True):
+                totals.add(name, np.array([number], np.int64))
+    yield from totals.as_rows(_part())
+
+
+def sum_patients(
+    batches: Batches,
+    *,
+    schema: Schema,
+    statistics: Sequence[Statistic],
+    contributions: Contributions,
+) -> Batches:
+    """Add up this part's patients: one exact sum for each statistic."""
+    sums: dict[str, Sums] = {}
+    for cohort in rebatched(pack(rows, schema) for rows in _rows(batches, schema)):
+        sums = added(sums, batch_sums(cohort, statistics, contributions))
+    totals = Totals()
+    for name, found in sums.items():
+        totals.add(name, found.total, found.rows)
+    yield from totals.as_rows(_part())
+
+
+def tally_patients(batches: Batches, *, schema: Schema, tally: Tally) -> Batches:
+    """Add up raw facts about this part's patients."""
+    totals = Totals()
+    for cohort in rebatched(pack(rows, schema) for rows in _rows(batches, schema)):
+        for name, number in tally(cohort).items():
+            totals.add(name, number, cohort.patients)
+    yield from totals.as_rows(_part())
+
+
+def count_rows(batches: Batches, *, schema: Schema) -> Batches:
+    """Count what becomes of rows."""
+    totals = Totals()
+    for rows in _rows(batches, schema):
+        timed = np.isfinite(rows.time)
+        found = row_counts(rows, schema)
+        found |= {"patients_without_rows": int((~timed).sum()), "rows_taken": int(timed.sum())}
+        for name, number in found.items():
+            totals.add(name, np.array([number], np.int64))
+    yield from totals.as_rows(_part())
+
+
+def add_totals(batches: Batches) -> Batches:
+    """Add up partial sums: a step of the tree."""
+    totals = Totals()
+    for batch in batches:
+        totals.add_rows(batch)
+    yield from totals.as_rows(_part())
+
+
+def _part() -> int:
+    """The number of the part that is worked on."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context.partitionId() if context else 0
+
+
+def _rows(batches: Batches, schema: Schema) -> Iterator[Rows]:
+    """Yield whole patients from rows that are sorted by id and time, with the row of the patient
+    table, which has no time, before all others."""
+    for table in _whole(batches):
+        rows = _known(table, schema)
+        if len(rows.patient):
+            yield rows
+
+
+def _whole(batches: Batches) -> Iterator[pa.Table]:
+    """Yield the same rows, cut where a patient ends."""
+    waiting: list[pa.RecordBatch] = []  # the rows of one patient
+    for batch in batches:
+        if not len(batch):
+            continue
+        ids = batch.column("id")
+        if waiting and waiting[0].column("id")[0] != ids[0]:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+        last = pc.index(ids, ids[-1]).as_py()
+        if last:
+            yield pa.Table.from_batches([*waiting, batch.slice(0, last)])
+            waiting = []
+        waiting.append(batch.slice(last))
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _known(table: pa.Table, schema: Schema) -> Rows:
+    """Return the rows of those who stand in the patient table, with their labels and what is
+    static. The patient table's own row stays where there is no other."""
+    ids = table.column("id").combine_chunks()
+    fresh = np.ones(len(ids), np.bool_)
+    fresh[1:] = pc.not_equal(ids[1:], ids[:-1]).to_numpy(zero_copy_only=False)
+    owner = np.cumsum(fresh) - 1
+    first = np.flatnonzero(fresh)[owner]  # of each row's patient
+    time = table.column("time").to_numpy()
+    of_people = np.isnan(time)
+    lonely = np.bincount(owner)[owner] == 1
+    keep = of_people[first] & (lonely | ~of_people)
+    owner, first = owner[keep], first[keep]
+    labels = [
+        pc.fill_null(table.column(name), 0).to_numpy()[first] for name in ("site", "grp", "event")
+    ]
+    values = [
+        table.column(f"v{v}").to_numpy()[first if variable.static else keep]
+        for v, variable in enumerate(schema.variables)
+    ]
+    return Rows(
+        owner, time[keep], np.stack(values, axis=1), np.stack(labels, axis=1).astype(np.int64)
+    )
