@@ -19,6 +19,7 @@ from longsynth.simulate import simulate, simulated_schema
 from longsynth.synthetic import Synthetic
 
 if TYPE_CHECKING:
+    from longsynth.engines.spark.cohort import SparkCohort
     from longsynth.govern.release import load_release
     from longsynth.govern.verify import verify
     from longsynth.importers.importing import import_cohort
@@ -38,6 +39,7 @@ __all__ = [
     "ReleaseError",
     "Schema",
     "SchemaError",
+    "SparkCohort",
     "Synthetic",
     "fit",
     "import_cohort",
@@ -59,6 +61,10 @@ def __getattr__(name: str) -> Any:
     """Load what reads and writes files when it is first used: Arrow and DuckDB take their time."""
     if name not in __all__:
         raise AttributeError(f"longsynth has no {name!r}")
+    if name == "SparkCohort":  # needs the extra
+        from longsynth.engines.spark.cohort import SparkCohort
+
+        return SparkCohort
     from longsynth import run
     from longsynth.govern import release, verify
     from longsynth.importers import importing

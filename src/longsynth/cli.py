@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -41,6 +41,11 @@ class Forms(StrEnum):
     meds = "meds"
 
 
+class Engines(StrEnum):
+    local = "local"
+    spark = "spark"
+
+
 EPSILON = typer.Option(help="ε: how much one patient can matter; smaller is safer.")
 DELTA = typer.Option(help="δ: chance of failure, at most 1/(10·patients).")
 Epsilon = Annotated[float, EPSILON]
@@ -48,6 +53,8 @@ Delta = Annotated[float, DELTA]
 Method = Annotated[str, typer.Option(help="The generator.")]
 Accounting = Annotated[Accountings, typer.Option(help="How ρ becomes ε; see docs/privacy.md.")]
 Out = Annotated[Path, typer.Option("--out", help="A folder that does not exist yet.")]
+Engine = Annotated[Engines, typer.Option(help="Where it runs: this machine, or Spark.")]
+Master = Annotated[str, typer.Option(help="Spark only: local[4], spark://host:7077, yarn, k8s://…")]
 Json = Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")]
 Release = Annotated[Path, typer.Argument(help="A release folder, for instance RUN/release.")]
 
@@ -141,6 +148,17 @@ def fit(
         Path | None, typer.Option(help="The governance form that has to allow this fit.")
     ] = None,
     by: Annotated[str | None, typer.Option(help="Who fits; someone else signs.")] = None,
+    engine: Engine = Engines.local,
+    master: Master = "local[*]",
+    tables: Annotated[
+        str | None,
+        typer.Option(
+            help="Spark only: a database with tables observations and patients, in place of files."
+        ),
+    ] = None,
+    partitions: Annotated[
+        int | None, typer.Option(min=1, help="Spark only: into how many the patients are divided.")
+    ] = None,
 ) -> None:
     """Release private statistics of a cohort: writes RUN/release and RUN/internal.
 
@@ -149,8 +167,15 @@ def fit(
     from longsynth.govern.statement import as_typed, delta_warning
     from longsynth.run import run_fit
 
+    source: Any = cohort
+    if engine == Engines.spark:
+        from longsynth.engines.spark.opened import opened_on_spark
+
+        source = opened_on_spark(cohort, master=master, tables=tables, partitions=partitions)
+    elif tables or partitions:
+        raise Refused("--tables and --partitions are Spark's: add --engine spark.")
     bundle = run_fit(
-        cohort,
+        source,
         out,
         epsilon=epsilon,
         delta=delta,

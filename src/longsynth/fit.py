@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from longsynth.bundle import Bundle
+from longsynth.engines.distributed import Distributed
 from longsynth.engines.local import sum_over
 from longsynth.errors import Refused
 from longsynth.methods.method import OpenMethod
@@ -20,12 +21,15 @@ from longsynth.records import Cohort, Patients
 from longsynth.schema import Schema
 
 
-def fit(patients: Patients, plan: Plan, *, noise: NoiseSource | None = None) -> Bundle:
+def fit(
+    patients: Patients | Distributed, plan: Plan, *, noise: NoiseSource | None = None
+) -> Bundle:
     """Return everything that leaves. The plan was priced and accepted before this starts.
 
     `noise` is for tests: any source but OpenDP's marks the bundle TEST-ONLY.
     """
     method = plan.method
+    engine = patients.sum_over if isinstance(patients, Distributed) else partial(sum_over, patients)
     curator = Curator(plan.ledger, noise)  # lines 3 and 9: ρ_j allotted, over-spending refused
     released: dict[str, Released] = {}
     for stage in plan.stages:
@@ -33,18 +37,20 @@ def fit(patients: Patients, plan: Plan, *, noise: NoiseSource | None = None) -> 
         features = partial(  # lines 1 and 2: public encoding, clipped contributions
             method.contributions, schema=plan.schema, stage=stage, so_far=so_far
         )
-        for sums in sum_over(patients, [statistic for statistic, _ in stage], features):
+        for sums in engine([statistic for statistic, _ in stage], features):
             released[sums.statistic.name] = curator.release(sums)  # lines 4 and 5
     # Lines 6 to 8 are post-processing: `Method.model` does them for anyone who has the bundle.
     return Bundle(method.name, plan.schema, curator.ledger, released)  # line 10
 
 
-def fit_without_privacy(patients: Patients, schema: Schema, method: str) -> Bundle:
+def fit_without_privacy(patients: Patients | Distributed, schema: Schema, method: str) -> Bundle:
     """Return what a non-private method learns. Its ledger says NOT PRIVATE, and nothing that came
     this way can be written to a release."""
     chosen = method_named(method)
     if not isinstance(chosen, OpenMethod):
         raise Refused(f"method '{method}' is private: give it a budget with epsilon and delta.")
+    if isinstance(patients, Distributed):
+        raise Refused(f"method '{method}' needs all records in one place: use the local engine.")
     settled = schema.settled(patients.patients)
     learnt = chosen.learn(Cohort.joined(patients.batches()), settled)
     curator = Curator(Ledger(None, patients.patients))

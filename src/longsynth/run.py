@@ -2,9 +2,15 @@
 
 import json
 import resource
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
+from typing import Any
+
+from rich.progress import Progress
 
 from longsynth.bundle import Bundle
+from longsynth.engines.distributed import Distributed
 from longsynth.errors import Refused
 from longsynth.fit import fit, fit_without_privacy
 from longsynth.folders import new_folder, noting
@@ -21,13 +27,14 @@ from longsynth.methods.registry import method_named
 from longsynth.plan import plan
 from longsynth.privacy.budget import Accounting
 from longsynth.privacy.noise import NoiseSource
-from longsynth.report.internal import NOTICE, Watched
+from longsynth.report.internal import NOTICE, Watched, notes, raw_facts
 from longsynth.report.terminal import counted_by, progress_bar
+from longsynth.schema import Schema
 from longsynth.version import surroundings
 
 
 def run_fit(
-    cohort: Path | str,
+    cohort: Path | str | AbstractContextManager[Distributed],
     out: Path | str,
     *,
     epsilon: float | None = None,
@@ -40,7 +47,9 @@ def run_fit(
     fitted_by: str | None = None,
     noise: NoiseSource | None = None,
 ) -> Bundle:
-    """Fit a cohort folder and write RUN whole, or not at all. `noise` is for tests.
+    """Fit a cohort and write RUN whole, or not at all. `noise` is for tests.
+
+    The cohort is a folder for the local engine, or patients that another engine has opened.
 
     A private method needs a budget. Any other must not be given one, and writes RUN/internal only.
     What the governance form does not allow is refused before the book is charged, and the book is
@@ -60,12 +69,12 @@ def run_fit(
     form = load_form(governance) if governance else None
     with (
         noting() as afterwards,
-        CohortFolder(cohort) as source,
+        _opened(cohort) as source,
         new_folder(Path(out)) as scratch,
         progress_bar() as progress,
     ):
         settled = source.schema.settled(source.patients)
-        watched = Watched(source, settled, counted_by(progress, "fit", source.patients))
+        watched = _watched(source, settled, progress)
         (scratch / "internal").mkdir(mode=0o700)
         if epsilon is None or delta is None:
             bundle = fit_without_privacy(watched, source.schema, method)
@@ -93,14 +102,35 @@ def run_fit(
             provenance = Provenance(fitted_by, form.sha256 if form else None, receipt)
             _write(scratch / "release", release_files(Release(bundle, provenance)))
         used = resource.getrusage(resource.RUSAGE_SELF)
-        notes = {
+        internal = {
             "reading.json": source.repairs(),
-            "cohort.json": watched.notes(),
+            "cohort.json": _notes(watched, settled),
             "run.json": {"cpu_seconds": used.ru_utime + used.ru_stime, **surroundings()},
         }
-        written = {name: json.dumps(note, indent=2).encode() for name, note in notes.items()}
+        written = {name: json.dumps(note, indent=2).encode() for name, note in internal.items()}
         _write(scratch / "internal", {"NOT_FOR_RELEASE.md": NOTICE.encode(), **written})
     return bundle
+
+
+def _opened(
+    cohort: Path | str | AbstractContextManager[Distributed],
+) -> AbstractContextManager[CohortFolder | Distributed]:
+    return CohortFolder(cohort) if isinstance(cohort, Path | str) else cohort
+
+
+def _watched(
+    source: CohortFolder | Distributed, schema: Schema, progress: Progress
+) -> Watched | Distributed:
+    if isinstance(source, Distributed):
+        progress.add_task("fit", total=None)  # how far an engine is it does not tell
+        return source
+    return Watched(source, schema, counted_by(progress, "fit", source.patients))
+
+
+def _notes(source: Watched | Distributed, schema: Schema) -> dict[str, Any]:
+    if isinstance(source, Watched):
+        return source.notes()
+    return notes(source.tally(partial(raw_facts, schema=schema)), schema, source.patients)
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:

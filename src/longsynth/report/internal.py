@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longsynth.encoding import encoded_values, in_use, seen
+from longsynth.engines.distributed import Facts
 from longsynth.records import Cohort, Patients
 from longsynth.schema import Schema
 
@@ -17,8 +19,37 @@ it. `reading.json` counts what could not be read as it stands: look at it before
 """
 
 
+def raw_facts(batch: Cohort, schema: Schema) -> Facts:
+    """Return what `notes` needs of some patients, as whole numbers that add up."""
+    low, high = np.array([v.bounds for v in schema.variables]).T
+    observed, used = seen(batch, schema), in_use(batch, schema)
+    values = np.where(observed, batch.values, low)
+    with np.errstate(all="ignore"):  # no warning may tell of a wild value
+        norms = np.linalg.norm(encoded_values(batch, schema), axis=1)
+    return {
+        "cells": np.array([used.sum()]),
+        "missing": np.array([(used & ~observed).sum()]),
+        "clipped": ((values < low) | (values > high)).sum(axis=(0, 1)),
+        "long": np.array([(norms > schema.fixed.clip_radius).sum()]),
+        "events": np.array([batch.event.sum()]),
+        "group": np.array([batch.group.sum()]),
+    }
+
+
+def notes(facts: Facts, schema: Schema, patients: int) -> dict[str, Any]:
+    names = [v.name for v in schema.variables]
+    return {
+        "patients": patients,
+        "event_rate": int(facts["events"][0]) / patients,
+        "group_share": int(facts["group"][0]) / patients,
+        "missing_rate": int(facts["missing"][0]) / max(int(facts["cells"][0]), 1),
+        "patients_clipped_to_the_radius": int(facts["long"][0]) / patients,
+        "cells_clipped_to_the_bounds": dict(zip(names, facts["clipped"].tolist(), strict=True)),
+    }
+
+
 class Watched:
-    """Patients that are counted on their way into a fit."""
+    """Patients that are counted on their way into a fit, in its first pass."""
 
     def __init__(
         self,
@@ -27,37 +58,22 @@ class Watched:
         watch: Callable[[Iterator[Cohort]], Iterator[Cohort]] = iter,
     ) -> None:
         self._source, self._schema, self._watch = source, schema, watch
-        self._bounds = np.array([v.bounds for v in schema.variables]).T
-        self._cells = self._missing = self._long = self._events = self._protected = 0
-        self._clipped = np.zeros(len(schema.variables), np.int64)
+        self._facts: Facts | None = None
 
     @property
     def patients(self) -> int:
         return self._source.patients
 
     def batches(self) -> Iterator[Cohort]:
+        found: dict[str, NDArray[np.int64]] = {}
         for batch in self._watch(self._source.batches()):
-            self._note(batch)
+            if self._facts is None:
+                for name, number in raw_facts(batch, self._schema).items():
+                    found[name] = found[name] + number if name in found else number
             yield batch
-
-    def _note(self, batch: Cohort) -> None:
-        observed, used = seen(batch, self._schema), in_use(batch, self._schema)
-        values = np.where(observed, batch.values, self._bounds[0])
-        self._clipped += ((values < self._bounds[0]) | (values > self._bounds[1])).sum(axis=(0, 1))
-        self._cells += int(used.sum())
-        self._missing += int((used & ~observed).sum())
-        norms = np.linalg.norm(encoded_values(batch, self._schema), axis=1)
-        self._long += int((norms > self._schema.fixed.clip_radius).sum())
-        self._events += int(batch.event.sum())
-        self._protected += int(batch.group.sum())
+        self._facts = self._facts or found
 
     def notes(self) -> dict[str, Any]:
-        names = [v.name for v in self._schema.variables]
-        return {
-            "patients": self.patients,
-            "event_rate": self._events / self.patients,
-            "group_share": self._protected / self.patients,
-            "missing_rate": self._missing / max(self._cells, 1),
-            "patients_clipped_to_the_radius": self._long / self.patients,
-            "cells_clipped_to_the_bounds": dict(zip(names, self._clipped.tolist(), strict=True)),
-        }
+        if self._facts is None:
+            raise TypeError("nobody has been read yet")
+        return notes(self._facts, self._schema, self.patients)

@@ -11,7 +11,10 @@ from longsynth.engines.spark.executor import FAILURE
 from longsynth.errors import ArithmeticFault, CohortError, Refused
 
 T = TypeVar("T")
-LOG = "Spark's own log, which stays with the data holder, says more"
+MORE = (
+    "With a session of your own, longsynth.SparkCohort shows Spark's messages; they may quote a "
+    "record"
+)
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _FAILED = re.compile(rf"{FAILURE} (\w+)\.")
 _LACKING = re.compile(r"No module named '(\w+)")
@@ -52,7 +55,7 @@ def _clean(doing: str, error: Exception) -> Exception:
     if condition == "PACKAGE_NOT_INSTALLED":
         return Refused(f"Spark could not {doing}: run pip install 'longsynth[spark]'.")
     named = f" ({condition})" if re.fullmatch(r"[A-Z][A-Z0-9_.]*", condition or "") else ""
-    return CohortError(f"Spark could not {doing}{named}. {LOG}.")
+    return CohortError(f"Spark could not {doing}{named}. {MORE}.")
 
 
 def _from_executor(doing: str, name: str) -> Exception:

@@ -5,7 +5,7 @@ executors' disks until the cohort is closed. Each pass of a fit sends the kernel
 schema and with what is already released, and receives one exact sum.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -15,6 +15,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from longsynth.engines.distributed import Facts
 from longsynth.engines.kernel import Contributions
 from longsynth.engines.spark import executor
 from longsynth.engines.spark.asking import asked
@@ -33,6 +34,7 @@ from longsynth.io.reading import (
 )
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
+from longsynth.records import Cohort
 from longsynth.schema import Schema
 from longsynth.version import VERSION
 
@@ -110,10 +112,10 @@ class SparkCohort:
         found = _added("add up the patients", self._sorted, work, self.partitions)
         return [Sums(s, found.rows[s.name], found.total[s.name]) for s in statistics]
 
-    def tally(self, count: executor.Tally) -> Totals:
+    def tally(self, count: Callable[[Cohort], Facts]) -> Facts:
         """Return raw facts, added up over all patients. Not for release."""
         work = partial(executor.tally_patients, schema=self.schema, tally=count)
-        return _added("count patients", self._sorted, work, self.partitions)
+        return _added("count patients", self._sorted, work, self.partitions).total
 
     def repairs(self) -> dict[str, Any]:
         """Count what was read differently than it stands in the tables. Not for release."""

@@ -13,18 +13,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb import DuckDBPyConnection
 
+from longsynth.engines.distributed import Facts
 from longsynth.engines.kernel import Contributions, added, batch_sums
-from longsynth.engines.spark.partials import Batches, Ints, Totals
+from longsynth.engines.spark.partials import Batches, Totals
 from longsynth.io.plain import plain_table
 from longsynth.io.reading import Types, connect
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
-from longsynth.records import Cohort, rebatched
+from longsynth.records import Cohort
 from longsynth.schema import Schema
 from longsynth.slots import Rows, pack, row_counts
 
 Work = Callable[[Batches], Batches]
-Tally = Callable[[Cohort], Mapping[str, Ints]]  # raw facts that add up over patients
+ROWS = 65_536  # that are packed together
 MEMORY = 256  # MB for the cells of one batch
 FAILURE = "longsynth failed on an executor with"
 
@@ -101,7 +102,8 @@ def sum_patients(
 ) -> Batches:
     """Add up this part's patients: one exact sum for each statistic."""
     sums: dict[str, Sums] = {}
-    for cohort in rebatched(pack(rows, schema) for rows in _rows(batches, schema)):
+    for rows in _rows(batches, schema):
+        cohort = pack(rows, schema)
         sums = added(sums, batch_sums(cohort, statistics, contributions))
     totals = Totals()
     for name, found in sums.items():
@@ -109,10 +111,13 @@ def sum_patients(
     yield from totals.as_rows(_part())
 
 
-def tally_patients(batches: Batches, *, schema: Schema, tally: Tally) -> Batches:
+def tally_patients(
+    batches: Batches, *, schema: Schema, tally: Callable[[Cohort], Facts]
+) -> Batches:
     """Add up raw facts about this part's patients."""
     totals = Totals()
-    for cohort in rebatched(pack(rows, schema) for rows in _rows(batches, schema)):
+    for rows in _rows(batches, schema):
+        cohort = pack(rows, schema)
         for name, number in tally(cohort).items():
             totals.add(name, number, cohort.patients)
     yield from totals.as_rows(_part())
@@ -156,20 +161,19 @@ def _rows(batches: Batches, schema: Schema) -> Iterator[Rows]:
 
 
 def _whole(batches: Batches) -> Iterator[pa.Table]:
-    """Yield the same rows, cut where a patient ends."""
-    waiting: list[pa.RecordBatch] = []  # the rows of one patient
+    """Yield the same rows, many at a time, cut where a patient ends."""
+    waiting: list[pa.RecordBatch] = []
     for batch in batches:
         if not len(batch):
             continue
         ids = batch.column("id")
-        if waiting and waiting[0].column("id")[0] != ids[0]:
-            yield pa.Table.from_batches(waiting)
-            waiting = []
-        last = pc.index(ids, ids[-1]).as_py()
-        if last:
+        last = pc.index(ids, ids[-1]).as_py()  # where the rows of the last patient begin
+        fresh = last or (waiting and waiting[-1].column("id")[-1] != ids[0])
+        if fresh and sum(map(len, waiting)) + last >= ROWS:
             yield pa.Table.from_batches([*waiting, batch.slice(0, last)])
             waiting = []
-        waiting.append(batch.slice(last))
+            batch = batch.slice(last)
+        waiting.append(batch)
     if waiting:
         yield pa.Table.from_batches(waiting)
 

@@ -1,0 +1,38 @@
+"""Distributed: patients that lie elsewhere and are added up there."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longsynth.engines.kernel import Contributions
+from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import Sums
+from longsynth.records import Cohort
+from longsynth.schema import Schema
+
+Facts = Mapping[str, NDArray[np.int64]]  # whole numbers that add up over patients
+
+
+@runtime_checkable
+class Distributed(Protocol):
+    """What an engine other than the local one gives to a fit."""
+
+    @property
+    def schema(self) -> Schema: ...
+
+    @property
+    def patients(self) -> int: ...
+
+    def sum_over(self, statistics: Sequence[Statistic], contributions: Contributions) -> list[Sums]:
+        """Return the exact sum of every statistic over all patients, in one pass."""
+        ...
+
+    def tally(self, count: Callable[[Cohort], Facts]) -> Facts:
+        """Return raw facts, added up over all patients. Not for release."""
+        ...
+
+    def repairs(self) -> dict[str, Any]:
+        """Count what was read differently than it stands. Not for release."""
+        ...

@@ -1,0 +1,91 @@
+"""A Spark session for one command: quiet, without a web page, and gone when the command ends.
+
+Who has a session of their own passes that to `SparkCohort` and keeps their own settings and logs.
+"""
+
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from longsynth.errors import Refused
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+INSTALL = "pip install 'longsynth[spark]'"
+
+
+def require_spark() -> None:
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        raise Refused(f"Spark is not installed: {INSTALL}, and Java 17 or newer.") from None
+
+
+@contextmanager
+def spark_session(master: str) -> Iterator["SparkSession"]:
+    """Start Spark on a master such as local[2], spark://host:7077 or yarn; stop it afterwards.
+
+    What the cluster's spark-defaults.conf says holds, but for what the caller must not see: what
+    Spark prints goes nowhere, as it may quote a cell, and its web page stays off.
+    """
+    require_spark()
+    from pyspark.sql import SparkSession
+
+    from longsynth.engines.spark.asking import asked
+
+    builder = SparkSession.builder.master(master).appName("longsynth")
+    settings: dict[str, Any] = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    with tempfile.TemporaryDirectory(prefix="longsynth-") as scratch:
+        if master.startswith("local"):  # this machine works: in a folder of its owner, with us
+            settings |= {"spark.local.dir": scratch, "spark.sql.warehouse.dir": scratch}
+            settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+            settings |= {"spark.pyspark.python": os.environ.get("PYSPARK_PYTHON", sys.executable)}
+        with _handlers_kept(), _silenced():
+            session = asked(
+                f"start on {master}: it needs Java 17 or newer (set JAVA_HOME) and that master",
+                builder.config(map=settings).getOrCreate,
+            )
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+@contextmanager
+def _handlers_kept() -> Iterator[None]:
+    """Spark takes over Ctrl-C; how a command ends is ours to say."""
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """What starts in here has nowhere to print to, for as long as it runs."""
+    streams = (1, 2)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [os.dup(number) for number in streams]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for number in streams:
+            os.dup2(nowhere, number)
+        yield
+    finally:
+        for number, copy in zip(streams, kept, strict=True):
+            os.dup2(copy, number)
+            os.close(copy)
+        os.close(nowhere)
