@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,9 @@ def require_spark() -> None:
 
 
 @contextmanager
-def spark_session(master: str) -> Iterator["SparkSession"]:
+def spark_session(
+    master: str, settings: Mapping[str, str] | None = None
+) -> Iterator["SparkSession"]:
     """Start Spark on a master such as local[2], spark://host:7077 or yarn; stop it afterwards.
 
     What the cluster's spark-defaults.conf says holds, but for what the caller must not see: what
@@ -40,19 +42,19 @@ def spark_session(master: str) -> Iterator["SparkSession"]:
     from longsynth.engines.spark.asking import asked
 
     builder = SparkSession.builder.master(master).appName("longsynth")
-    settings: dict[str, Any] = {
+    chosen: dict[str, Any] = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
     with tempfile.TemporaryDirectory(prefix="longsynth-") as scratch:
         if master.startswith("local"):  # this machine works: in a folder of its owner, with us
-            settings |= {"spark.local.dir": scratch, "spark.sql.warehouse.dir": scratch}
-            settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-            settings |= {"spark.pyspark.python": os.environ.get("PYSPARK_PYTHON", sys.executable)}
+            chosen |= {"spark.local.dir": scratch, "spark.sql.warehouse.dir": scratch}
+            chosen |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+            chosen |= {"spark.pyspark.python": os.environ.get("PYSPARK_PYTHON", sys.executable)}
         with _handlers_kept(), _silenced():
             session = asked(
                 f"start on {master}: it needs Java 17 or newer (set JAVA_HOME) and that master",
-                builder.config(map=settings).getOrCreate,
+                builder.config(map=chosen | dict(settings or {})).getOrCreate,
             )
         try:
             yield session
