@@ -53,8 +53,12 @@ class Sessions:
         return self._session
 
     def stop(self) -> None:
+        from pyspark import SparkContext
+
         self._stack.close()
         self._master = ""
+        if SparkContext._jvm is not None:  # or the next session would use this one's folder again
+            SparkContext._jvm.org.apache.spark.util.Utils.clearLocalRootDirs()
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ class Forms(StrEnum):
     cohort = "cohort"
     events = "events"
     meds = "meds"
+    parts = "parts"
 
 
 class Engines(StrEnum):
@@ -220,14 +221,24 @@ def sample(
     ] = None,
     form: Annotated[
         Forms,
-        typer.Option("--format", help="cohort: wide rows; events: long rows; meds: MEDS 0.4."),
+        typer.Option(
+            "--format",
+            help="cohort: wide rows; events: long rows; meds: MEDS 0.4; parts: wide rows in many "
+            "files, the only one on Spark.",
+        ),
     ] = Forms.cohort,
+    engine: Engine = Engines.local,
+    master: Master = "local[*]",
 ) -> None:
     """Draw synthetic patients from a release. Needs no data and costs no privacy."""
     from longsynth.folders import new_folder
     from longsynth.govern.disclosed import MARK, holds_disclosed, read_disclosed
     from longsynth.govern.release import load_release
-    from longsynth.govern.synthetic_folder import Recipe, write_synthetic
+    from longsynth.govern.synthetic_folder import (
+        Recipe,
+        write_synthetic,
+        write_synthetic_on_spark,
+    )
     from longsynth.methods.registry import model_of
     from longsynth.report.terminal import counted_by, progress_bar
 
@@ -235,9 +246,17 @@ def sample(
     bundle = read_disclosed(release) if raw else load_release(release)
     model = model_of(bundle)
     chosen = _conditions(where or [])
+    if engine == Engines.spark:
+        if raw or form not in (Forms.cohort, Forms.parts):
+            raise Refused("Spark writes --format parts, and of a release only.")
+        form = Forms.parts
     recipe = Recipe(bundle.fingerprint, patients, seed, chosen, not raw, form.value)
     with new_folder(out, owner_only=raw) as scratch, progress_bar() as progress:
-        write_synthetic(scratch, model, recipe, counted_by(progress, "sample", patients))
+        if engine == Engines.spark:
+            progress.add_task("sample", total=None)
+            write_synthetic_on_spark(scratch, model, recipe, master=master)
+        else:
+            write_synthetic(scratch, model, recipe, counted_by(progress, "sample", patients))
         if raw:
             (scratch / "NOT_FOR_RELEASE.md").write_text(MARK, encoding="utf-8")
     if raw:

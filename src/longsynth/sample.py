@@ -22,16 +22,22 @@ def sample(
 
 
 def sample_chunks(
-    model: Model, patients: int, *, seed: int, where: Mapping[str, str] | None = None
+    model: Model,
+    patients: int,
+    *,
+    seed: int,
+    where: Mapping[str, str] | None = None,
+    chunks: range | None = None,
 ) -> Iterator[Synthetic]:
-    """Yield the same patients in chunks, each with a seed of its own."""
+    """Yield the same patients in chunks, each with a seed of its own; or only some of the chunks,
+    by number."""
     if patients < 1 or seed < 0:
         raise Refused("a sample needs at least one patient and a seed of zero or more.")
     strata = _conditioned(model, where or {})
-    for chunk, start in enumerate(range(0, patients, CHUNK)):
+    for chunk in range(-(-patients // CHUNK)) if chunks is None else chunks:
         rng = Generator(SFC64(SeedSequence(seed, spawn_key=(chunk,))))
         with threadpool_limits(limits=1):  # one thread: more would change the last bits
-            drawn = _chunk(model, strata, min(CHUNK, patients - start), rng)
+            drawn = _chunk(model, strata, min(CHUNK, patients - chunk * CHUNK), rng)
         yield drawn
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from longsynth.errors import ReleaseError
 from longsynth.govern.release import read_json
-from longsynth.io.formats import FORMATS, files_of
+from longsynth.io.formats import FORMATS, files_of, people_files
 from longsynth.model.model import Model
 from longsynth.sample import CHUNK, sample_chunks
 from longsynth.synthetic import Synthetic
@@ -29,8 +29,13 @@ class Recipe:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Every file of the folder; the first has one row a patient."""
+        """Every file of the folder."""
         return (*files_of(self.form, -(-self.patients // CHUNK)), RECIPE)
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """The files with one row a patient."""
+        return people_files(self.form, -(-self.patients // CHUNK))
 
 
 def write_synthetic(
@@ -42,6 +47,19 @@ def write_synthetic(
     """Draw and write chunk by chunk: memory does not grow with the number of patients."""
     chunks = sample_chunks(model, recipe.patients, seed=recipe.seed, where=recipe.where)
     FORMATS[recipe.form](folder, model.schema, watch(chunks))
+    (folder / RECIPE).write_bytes(recipe_json(recipe))
+
+
+def write_synthetic_on_spark(folder: Path, model: Model, recipe: Recipe, *, master: str) -> None:
+    """The same, by the executors of a cluster, who have to see the folder. The form is `parts`."""
+    from longsynth.engines.spark.session import require_spark, spark_session
+
+    require_spark()
+    from longsynth.engines.spark.sampling import write_on_spark
+
+    patients, seed, where = recipe.patients, recipe.seed, recipe.where
+    with spark_session(master) as session:
+        write_on_spark(session, folder, model, patients, seed=seed, where=where)
     (folder / RECIPE).write_bytes(recipe_json(recipe))
 
 

@@ -153,9 +153,9 @@ def _synthetic(bundle: Bundle, folder: Path) -> Iterator[Finding]:
     if recipe.fingerprint != bundle.fingerprint:
         yield Finding(False, f"{folder} was NOT drawn from this release.")
         return
-    people = recipe.files[0]
-    found = pq.read_metadata(folder / people).num_rows
-    if found != recipe.patients or (recipe.form != "meds" and sizes[people] < found):  # a byte each
+    found = sum(pq.read_metadata(folder / name).num_rows for name in recipe.people)
+    size = sum(sizes[name] for name in recipe.people)
+    if found != recipe.patients or (recipe.form != "meds" and size < found):  # a byte each
         yield Finding(False, f"{folder} does NOT hold the patients that its recipe names.")
         return
     with tempfile.TemporaryDirectory(prefix="longsynth-") as scratch:

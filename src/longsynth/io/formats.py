@@ -5,6 +5,7 @@ from pathlib import Path
 
 from longsynth.io.events_writer import write_events
 from longsynth.io.meds_writer import write_meds
+from longsynth.io.parts_writer import CHUNKS, part_file, write_parts
 from longsynth.io.writer import Trajectories, write_cohort
 from longsynth.schema import Schema
 
@@ -12,6 +13,7 @@ FORMATS: dict[str, Callable[[Path, Schema, Iterable[Trajectories]], None]] = {
     "cohort": write_cohort,
     "events": write_events,
     "meds": write_meds,
+    "parts": write_parts,
 }
 _TABLES = {
     "cohort": ("patients.parquet", "observations.parquet"),
@@ -20,7 +22,17 @@ _TABLES = {
 }
 
 
-def files_of(form: str, shards: int) -> tuple[str, ...]:
-    """Return the files that a format writes; the first has one row a patient."""
-    data = tuple(f"data/{shard}.parquet" for shard in range(shards if form == "meds" else 0))
-    return (*_TABLES[form], *data, "schema.yaml")
+def files_of(form: str, chunks: int) -> tuple[str, ...]:
+    """Return the files that a format writes for so many chunks."""
+    data = tuple(f"data/{chunk}.parquet" for chunk in range(chunks if form == "meds" else 0))
+    rows = _parts("observations", chunks) if form == "parts" else _TABLES[form][1:]
+    return (*people_files(form, chunks), *rows, *data, "schema.yaml")
+
+
+def people_files(form: str, chunks: int) -> tuple[str, ...]:
+    """Return those of the files that have one row a patient."""
+    return _parts("patients", chunks) if form == "parts" else _TABLES[form][:1]
+
+
+def _parts(table: str, chunks: int) -> tuple[str, ...]:
+    return tuple(part_file(table, part) for part in range(-(-chunks // CHUNKS)))

@@ -42,35 +42,47 @@ def write_cohort(folder: Path | str, schema: Schema, chunks: Iterable[Trajectori
     of fewer patients may look like one.
     """
     folder = Path(folder)
-    write_tables(
-        folder,
-        chunks,
-        {
-            "observations": lambda chunk, ids: _observations(chunk, schema, ids),
-            "patients": lambda chunk, ids: patient_table(chunk, schema, ids),
-        },
-    )
+    write_tables(folder, chunks, cohort_tables(schema))
+    write_schema(folder, schema)
+
+
+Tables = Mapping[str, Callable[[Trajectories, NDArray[np.int64]], pa.Table]]
+
+
+def cohort_tables(schema: Schema) -> Tables:
+    """How to make each table of a cohort folder from a chunk and its patients' ids."""
+    return {
+        "observations": lambda chunk, ids: _observations(chunk, schema, ids),
+        "patients": lambda chunk, ids: patient_table(chunk, schema, ids),
+    }
+
+
+def write_schema(folder: Path, schema: Schema) -> None:
     (folder / "schema.yaml").write_text(dump(schema.canonical()), encoding="utf-8")
 
 
 def write_tables(
     folder: Path,
     chunks: Iterable[Trajectories],
-    tables: Mapping[str, Callable[[Trajectories, NDArray[np.int64]], pa.Table]],
-) -> None:
-    """Write NAME.parquet for each table, chunk by chunk; patients are numbered from one."""
+    tables: Tables,
+    *,
+    first: int = 1,
+) -> int:
+    """Write NAME.parquet for each table, chunk by chunk, and return how many patients that were.
+    They are numbered from `first` on."""
     writers: dict[str, pq.ParquetWriter] = {}
-    first = 1
+    number = first
     with ExitStack() as open_files:
         for chunk in chunks:
-            ids = np.arange(first, first + chunk.patients)
-            first += chunk.patients
+            ids = np.arange(number, number + chunk.patients)
+            number += chunk.patients
             for name, made in tables.items():
                 table = made(chunk, ids)
                 if name not in writers:
                     writer = pq.ParquetWriter(folder / f"{name}.parquet", table.schema)
                     writers[name] = open_files.enter_context(writer)
                 writers[name].write_table(table)
+    return number - first
 
 
 def _observations(chunk: Trajectories, schema: Schema, ids: NDArray[np.int64]) -> pa.Table:
