@@ -19,7 +19,7 @@ demo: install  ## simulate, fit, sample, verify and compare, in demo/
 	$(BIN)/longsynth demo --out demo
 
 test: install  ## every test
-	$(BIN)/python -m pytest --numprocesses 2 --quiet
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup --quiet
 
 mutants: install  ## deliberate privacy bugs and who catches them; ONLY=noise tries some
 	PYTHONPATH=tests $(BIN)/python -m mutants $(ONLY)

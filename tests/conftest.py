@@ -8,10 +8,10 @@ from spark_sessions import Sessions, why_not
 
 
 @pytest.fixture(scope="session")
-def sparks() -> Iterator[Sessions]:
+def sparks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sessions]:
     reason = why_not()
     if reason:
         pytest.skip(reason)
-    sessions = Sessions()
+    sessions = Sessions(tmp_path_factory.mktemp("spark"))
     yield sessions
     sessions.stop()

@@ -39,26 +39,23 @@ def why_not() -> str:
 class Sessions:
     """At most one session at a time; the same one as long as the master stays the same."""
 
-    def __init__(self) -> None:
+    def __init__(self, scratch: Path) -> None:
         self._stack, self._master, self._session = ExitStack(), "", None
+        self._settings = SETTINGS | {"spark.local.dir": str(scratch)}  # Java keeps to the first
 
     def on(self, master: str = "local[2]", settings: Mapping[str, str] | None = None) -> Any:
         from pyspark import SparkContext
 
         if self._master != master or SparkContext._active_spark_context is None:
             self.stop()
-            session = spark_session(master, SETTINGS | dict(settings or {}))
+            session = spark_session(master, self._settings | dict(settings or {}))
             self._session = self._stack.enter_context(session)
             self._master = master
         return self._session
 
     def stop(self) -> None:
-        from pyspark import SparkContext
-
         self._stack.close()
         self._master = ""
-        if SparkContext._jvm is not None:  # or the next session would use this one's folder again
-            SparkContext._jvm.org.apache.spark.util.Utils.clearLocalRootDirs()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """Algorithm 1 (alg:fit): from patients to a private bundle and its ledger.
-
-Below it, the way of the baselines that keep no promise.
-"""
+Below it, the way of the baselines that keep no promise."""
 
 from functools import partial
 
@@ -20,10 +18,10 @@ from longsynth.privacy.noise import NoiseSource
 from longsynth.records import Cohort, Patients
 from longsynth.schema import Schema
 
+Source = Patients | Distributed  # read here in batches, or added up where they lie
 
-def fit(
-    patients: Patients | Distributed, plan: Plan, *, noise: NoiseSource | None = None
-) -> Bundle:
+
+def fit(patients: Source, plan: Plan, *, noise: NoiseSource | None = None) -> Bundle:
     """Return everything that leaves. The plan was priced and accepted before this starts.
 
     `noise` is for tests: any source but OpenDP's marks the bundle TEST-ONLY.
@@ -43,7 +41,7 @@ def fit(
     return Bundle(method.name, plan.schema, curator.ledger, released)  # line 10
 
 
-def fit_without_privacy(patients: Patients | Distributed, schema: Schema, method: str) -> Bundle:
+def fit_without_privacy(patients: Source, schema: Schema, method: str) -> Bundle:
     """Return what a non-private method learns. Its ledger says NOT PRIVATE, and nothing that came
     this way can be written to a release."""
     chosen = method_named(method)

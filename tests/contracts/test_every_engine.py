@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 
-from contracts.engine_cohorts import Slowly, odd_folder, odd_schema
-from longsynth import CohortFolder, SparkCohort, fit, plan, read_cohort
+from contracts.engine_cohorts import Indiscreet, Slowly, odd_folder, odd_schema
+from leaks.planted import write_parquet
+from leaks.sentinels import found_in
+from longsynth import CohortError, CohortFolder, SparkCohort, fit, plan, read_cohort
 from longsynth.engines.kernel import Contributions
 from longsynth.methods.method import PrivateMethod
 from longsynth.methods.registry import METHODS, private_method
@@ -28,6 +30,12 @@ from spark_sessions import Cluster, Sessions, cluster
 from support import NoNoise
 
 pytestmark = pytest.mark.xdist_group("spark")
+SETTINGS = {  # of the cluster
+    "spark.driver.host": "127.0.0.1",
+    "spark.executor.memory": "512m",
+    "spark.shuffle.io.maxRetries": "1",
+    "spark.shuffle.io.retryWait": "1s",
+}
 PRIVATE = [name for name, method in METHODS.items() if isinstance(method, PrivateMethod)]
 
 
@@ -197,9 +205,7 @@ def test_a_cluster_gives_the_same_integers_though_a_worker_dies_in_the_middle(
     two_workers: Cluster,
     sparks: Sessions,
 ) -> None:
-    settings = {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1"}
-    settings |= {"spark.shuffle.io.maxRetries": "1", "spark.shuffle.io.retryWait": "1s"}
-    spark = sparks.on(two_workers.master, settings)
+    spark = sparks.on(two_workers.master, SETTINGS)
     with SparkCohort(spark, folder, partitions=6) as source:
         assert digest(source, plans["copula-score"]) == digests["copula-score"]  # both alive
 
@@ -218,3 +224,19 @@ def test_a_cluster_gives_the_same_integers_though_a_worker_dies_in_the_middle(
     assert len(done) >= 6
     assert two_workers.workers["worker-1"].poll() is not None
     assert two_workers.workers["worker-2"].poll() is None
+
+
+def test_logs_of_executors_name_no_value_of_a_failure(
+    tmp_path: Path, two_workers: Cluster, sparks: Sessions
+) -> None:
+    folder = write_parquet(tmp_path / "cohort", "valid")
+    with SparkCohort(sparks.on(two_workers.master, SETTINGS), folder, partitions=2) as source:
+        planned = plan(source.schema, source.patients, epsilon=4, delta=1e-4)
+        statistics = [statistic for statistic, _ in planned.stages[0]]
+        with pytest.raises(CohortError, match="an executor stopped with ValueError"):
+            source.sum_over(statistics, Indiscreet())
+    logs = [p for p in two_workers.work.rglob("*") if p.suffix == ".log" or p.name == "stderr"]
+    texts = [log.read_bytes() for log in logs]
+    assert any(b"longsynth failed on an executor with ValueError" in text for text in texts)
+    for text in texts:
+        assert not found_in(text)

@@ -15,6 +15,13 @@ MORE = (
     "With a session of your own, longsynth.SparkCohort shows Spark's messages; they may quote a "
     "record"
 )
+REMEDIES = {  # by Spark's name for a condition
+    "COLUMN_ALREADY_EXISTS": "a table has a column twice, capitals aside: rename one",
+    "PACKAGE_NOT_INSTALLED": "run pip install 'longsynth[spark]'",
+    "PYTHON_VERSION_MISMATCH": "the executors' Python has another version than this one; name the "
+    "right one in PYSPARK_PYTHON",
+    "TABLE_OR_VIEW_NOT_FOUND": "name the tables as Spark's catalogue does",
+}
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _FAILED = re.compile(rf"{FAILURE} (\w+)\.")
 _LACKING = re.compile(r"No module named '(\w+)")
@@ -47,13 +54,10 @@ def _clean(doing: str, error: Exception) -> Exception:
             "driver's longsynth there, or name a Python that has it in PYSPARK_PYTHON."
         )
     condition = getattr(error, "getCondition", lambda: None)()
-    if condition == "PYTHON_VERSION_MISMATCH" or "PYTHON_VERSION_MISMATCH" in text:
-        return Refused(
-            f"Spark could not {doing}: the executors' Python has another version than this one. "
-            "Name the right one in PYSPARK_PYTHON."
-        )
-    if condition == "PACKAGE_NOT_INSTALLED":
-        return Refused(f"Spark could not {doing}: run pip install 'longsynth[spark]'.")
+    if "PYTHON_VERSION_MISMATCH" in text:  # told by a worker, within another condition
+        condition = "PYTHON_VERSION_MISMATCH"
+    if condition in REMEDIES:
+        return CohortError(f"Spark could not {doing} ({condition}): {REMEDIES[condition]}.")
     named = f" ({condition})" if re.fullmatch(r"[A-Z][A-Z0-9_.]*", condition or "") else ""
     return CohortError(f"Spark could not {doing}{named}. {MORE}.")
 

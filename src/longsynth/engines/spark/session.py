@@ -3,6 +3,7 @@
 Who has a session of their own passes that to `SparkCohort` and keeps their own settings and logs.
 """
 
+import logging
 import os
 import signal
 import sys
@@ -56,10 +57,13 @@ def spark_session(
                 f"start on {master}: it needs Java 17 or newer (set JAVA_HOME) and that master",
                 builder.config(map=chosen | dict(settings or {})).getOrCreate,
             )
+        level = logging.root.manager.disable
+        logging.disable()  # of an interrupt Python's side of Spark logs a traceback
         try:
             yield session
         finally:
             session.stop()
+            logging.disable(level)
 
 
 @contextmanager

@@ -24,11 +24,12 @@ def found_table(spark: SparkSession, name: str, given: DataFrame | str | Path) -
             "files: Spark reads no CSV. Name the tables of its catalogue if they are there."
         )
     # A Delta folder also holds files that were taken out of the table: its log says which.
-    form = "delta" if (given / "_delta_log").is_dir() else "parquet"
-    reader = spark.read.format(form)
-    if form == "parquet":
-        reader = reader.option("__globPaths__", "false")  # a path, not a pattern
-    return asked(f"open {given} as {form}", lambda: reader.load(f"file://{given.absolute()}"))
+    address = f"file://{given.absolute()}"
+    if (given / "_delta_log").is_dir():
+        doing = f"open {given} as Delta, whose package has to be on Spark's path"
+        return asked(doing, lambda: spark.read.format("delta").load(address))
+    reader = spark.read.option("__globPaths__", "false")  # a path, not a pattern
+    return asked(f"open {given} as Parquet", lambda: reader.parquet(address))
 
 
 def wanted_columns(frame: DataFrame, table: str, columns: list[str]) -> tuple[DataFrame, Types]:
