@@ -27,7 +27,7 @@ from longsynth.methods.registry import method_named
 from longsynth.plan import plan
 from longsynth.privacy.budget import Accounting
 from longsynth.privacy.noise import NoiseSource
-from longsynth.report.internal import NOTICE, Watched, notes, raw_facts
+from longsynth.report.internal import NOTICE, Watched, cohort_notes, raw_facts
 from longsynth.report.terminal import counted_by, progress_bar
 from longsynth.schema import Schema
 from longsynth.version import surroundings
@@ -102,12 +102,12 @@ def run_fit(
             provenance = Provenance(fitted_by, form.sha256 if form else None, receipt)
             _write(scratch / "release", release_files(Release(bundle, provenance)))
         used = resource.getrusage(resource.RUSAGE_SELF)
-        internal = {
+        notes = {
             "reading.json": source.repairs(),
             "cohort.json": _notes(watched, settled),
             "run.json": {"cpu_seconds": used.ru_utime + used.ru_stime, **surroundings()},
         }
-        written = {name: json.dumps(note, indent=2).encode() for name, note in internal.items()}
+        written = {name: json.dumps(note, indent=2).encode() for name, note in notes.items()}
         _write(scratch / "internal", {"NOT_FOR_RELEASE.md": NOTICE.encode(), **written})
     return bundle
 
@@ -130,7 +130,7 @@ def _watched(
 def _notes(source: Watched | Distributed, schema: Schema) -> dict[str, Any]:
     if isinstance(source, Watched):
         return source.notes()
-    return notes(source.tally(partial(raw_facts, schema=schema)), schema, source.patients)
+    return cohort_notes(source.tally(partial(raw_facts, schema=schema)), schema, source.patients)
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:

@@ -25,7 +25,7 @@ from longsynth.plan import Plan
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
 from longsynth.records import Cohort
-from longsynth.report.internal import Watched, notes, raw_facts
+from longsynth.report.internal import Watched, cohort_notes, raw_facts
 from spark_sessions import Cluster, Sessions, cluster
 from support import NoNoise
 
@@ -139,7 +139,7 @@ def test_spark_notes_for_the_data_holder_what_the_local_engine_notes(
         assert there.repairs() == here.repairs()
         assert all(count for name, count in here.repairs().items() if "csv" not in name)
         facts = there.tally(partial(raw_facts, schema=schema))
-        assert notes(facts, schema, there.patients) == watched.notes()
+        assert cohort_notes(facts, schema, there.patients) == watched.notes()
 
 
 class Recorded:

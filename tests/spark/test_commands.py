@@ -16,16 +16,17 @@ from longsynth.engines.spark.sampling import write_on_spark
 from longsynth.io.parts_writer import CHUNKS, write_parts
 from longsynth.io.writer import write_cohort
 from longsynth.sample import CHUNK, sample_chunks
-from spark_sessions import Sessions, why_not
+from spark_sessions import LEAN, Sessions, why_not
 from support import random_cohort, small_plan
 
 pytestmark = pytest.mark.xdist_group("spark")
 ROOT = Path(__file__).parents[2]
+ENVIRONMENT = os.environ | {"JAVA_TOOL_OPTIONS": LEAN}
 
 
 def longsynth(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "error", "-m", "longsynth.cli", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=ENVIRONMENT)
 
 
 @pytest.mark.skipif(bool(why_not()), reason=why_not())
@@ -88,7 +89,7 @@ def test_a_fit_on_spark_that_is_stopped_leaves_nothing_and_says_so_in_a_sentence
     process = subprocess.Popen(
         [sys.executable, "-m", "longsynth.cli", "fit", "cohort", *options, "--out", "run"],
         cwd=tmp_path,
-        env=os.environ | {"TMPDIR": str(tmp_path / "scratch")},
+        env=ENVIRONMENT | {"TMPDIR": str(tmp_path / "scratch")},
         stderr=subprocess.PIPE,
         text=True,
     )

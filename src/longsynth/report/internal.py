@@ -20,7 +20,7 @@ it. `reading.json` counts what could not be read as it stands: look at it before
 
 
 def raw_facts(batch: Cohort, schema: Schema) -> Facts:
-    """Return what `notes` needs of some patients, as whole numbers that add up."""
+    """Return what `cohort_notes` needs of some patients, as whole numbers that add up."""
     low, high = np.array([v.bounds for v in schema.variables]).T
     observed, used = seen(batch, schema), in_use(batch, schema)
     values = np.where(observed, batch.values, low)
@@ -36,7 +36,7 @@ def raw_facts(batch: Cohort, schema: Schema) -> Facts:
     }
 
 
-def notes(facts: Facts, schema: Schema, patients: int) -> dict[str, Any]:
+def cohort_notes(facts: Facts, schema: Schema, patients: int) -> dict[str, Any]:
     names = [v.name for v in schema.variables]
     return {
         "patients": patients,
@@ -76,4 +76,4 @@ class Watched:
     def notes(self) -> dict[str, Any]:
         if self._facts is None:
             raise TypeError("nobody has been read yet")
-        return notes(self._facts, self._schema, self.patients)
+        return cohort_notes(self._facts, self._schema, self.patients)
