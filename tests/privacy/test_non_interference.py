@@ -154,7 +154,7 @@ def test_a_failure_that_nobody_foresaw_says_nothing_of_the_record_at_hand(
         def stumble(*_: object, record: str = record) -> None:
             raise ValueError(f"could not convert {record}")
 
-        monkeypatch.setattr(local, "add_up", stumble)
+        monkeypatch.setattr(local, "batch_sums", stumble)
         promise = ["--epsilon", "4", "--delta", "1e-5"]
         said.add(run(["fit", str(cohort), *promise, "--out", str(tmp_path / "run")], capfd))
     assert len(said) == 1
