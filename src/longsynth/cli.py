@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,6 +12,15 @@ from longsynth.commands.bench import app as bench
 from longsynth.commands.budget import app as budget
 from longsynth.commands.check import check
 from longsynth.commands.ending import run
+from longsynth.commands.engine import (
+    Engine,
+    Engines,
+    Master,
+    Partitions,
+    Tables,
+    cohort_on,
+    require_local,
+)
 from longsynth.commands.governance import app as governance
 from longsynth.commands.import_ import import_
 from longsynth.commands.methods import methods
@@ -42,11 +51,6 @@ class Forms(StrEnum):
     parts = "parts"
 
 
-class Engines(StrEnum):
-    local = "local"
-    spark = "spark"
-
-
 EPSILON = typer.Option(help="ε: how much one patient can matter; smaller is safer.")
 DELTA = typer.Option(help="δ: chance of failure, at most 1/(10·patients).")
 Epsilon = Annotated[float, EPSILON]
@@ -54,8 +58,6 @@ Delta = Annotated[float, DELTA]
 Method = Annotated[str, typer.Option(help="The generator.")]
 Accounting = Annotated[Accountings, typer.Option(help="How ρ becomes ε; see docs/privacy.md.")]
 Out = Annotated[Path, typer.Option("--out", help="A folder that does not exist yet.")]
-Engine = Annotated[Engines, typer.Option(help="Where it runs: this machine, or Spark.")]
-Master = Annotated[str, typer.Option(help="Spark only: local[4], spark://host:7077, yarn, k8s://…")]
 Json = Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")]
 Release = Annotated[Path, typer.Argument(help="A release folder, for instance RUN/release.")]
 
@@ -150,16 +152,9 @@ def fit(
     ] = None,
     by: Annotated[str | None, typer.Option(help="Who fits; someone else signs.")] = None,
     engine: Engine = Engines.local,
-    master: Master = "local[*]",
-    tables: Annotated[
-        str | None,
-        typer.Option(
-            help="Spark only: a database with tables observations and patients, in place of files."
-        ),
-    ] = None,
-    partitions: Annotated[
-        int | None, typer.Option(min=1, help="Spark only: into how many the patients are divided.")
-    ] = None,
+    master: Master = None,
+    tables: Tables = None,
+    partitions: Partitions = None,
 ) -> None:
     """Release private statistics of a cohort: writes RUN/release and RUN/internal.
 
@@ -168,15 +163,8 @@ def fit(
     from longsynth.govern.statement import as_typed, delta_warning
     from longsynth.run import run_fit
 
-    source: Any = cohort
-    if engine == Engines.spark:
-        from longsynth.engines.spark.opened import opened_on_spark
-
-        source = opened_on_spark(cohort, master=master, tables=tables, partitions=partitions)
-    elif tables or partitions:
-        raise Refused("--tables and --partitions are Spark's: add --engine spark.")
     bundle = run_fit(
-        source,
+        cohort_on(engine, cohort, master, tables, partitions),
         out,
         epsilon=epsilon,
         delta=delta,
@@ -228,7 +216,7 @@ def sample(
         ),
     ] = Forms.cohort,
     engine: Engine = Engines.local,
-    master: Master = "local[*]",
+    master: Master = None,
 ) -> None:
     """Draw synthetic patients from a release. Needs no data and costs no privacy."""
     from longsynth.folders import new_folder
@@ -250,11 +238,13 @@ def sample(
         if raw or form not in (Forms.cohort, Forms.parts):
             raise Refused("Spark writes --format parts, and of a release only.")
         form = Forms.parts
+    else:
+        require_local(master)
     recipe = Recipe(bundle.fingerprint, patients, seed, chosen, not raw, form.value)
     with new_folder(out, owner_only=raw) as scratch, progress_bar() as progress:
         if engine == Engines.spark:
             progress.add_task("sample", total=None)
-            write_synthetic_on_spark(scratch, model, recipe, master=master)
+            write_synthetic_on_spark(scratch, model, recipe, master=master or "local[*]")
         else:
             write_synthetic(scratch, model, recipe, counted_by(progress, "sample", patients))
         if raw:

@@ -1,6 +1,7 @@
 """On Spark too, no command says or leaves a patient's value or id, whatever the cells hold."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,17 @@ def test_a_fit_on_spark_says_the_same_whatever_the_cells_hold_and_nothing_of_the
     assert len(set(said.values())) == 1, said
     assert said["whole"][1] == 0
     assert not list(temporary.iterdir())
+
+
+def test_a_check_on_spark_says_counts_and_no_cell(tmp_path: Path, sparks: Sessions) -> None:
+    sparks.on()
+    cohort = write_parquet(tmp_path / "cohort", "malformed")
+    there, here = (
+        run(Step("check", (cohort, "--json", *SPARK))),
+        run(Step("check", (cohort, "--json"))),
+    )
+    assert there == replace(here, step=there.step)
+    assert not found_in(there.said, NEEDLES + SHORT)
 
 
 def test_a_refusal_on_spark_names_the_remedy_and_no_cell(tmp_path: Path, sparks: Sessions) -> None:

@@ -6,10 +6,15 @@ from typing import Annotated
 
 import typer
 
+from longsynth.commands.engine import Engine, Engines, Master, Tables, cohort_on
+
 
 def check(
     cohort: Annotated[Path, typer.Argument(help="A cohort folder with schema.yaml.")],
     json: Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")] = False,
+    engine: Engine = Engines.local,
+    master: Master = None,
+    tables: Tables = None,
 ) -> None:
     """Count what of a cohort cannot be read as it stands, before any budget is spent.
 
@@ -17,7 +22,8 @@ def check(
     """
     from longsynth.io.tables import CohortFolder
 
-    with CohortFolder(cohort) as source:
+    chosen = cohort_on(engine, cohort, master, tables, None)
+    with CohortFolder(chosen) if isinstance(chosen, Path) else chosen as source:
         found = {"patients": source.patients, **source.repairs()}
     if json:
         typer.echo(as_text.dumps(found, indent=2))

@@ -6,6 +6,7 @@ schema and with what is already released, and receives one exact sum.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -96,7 +97,8 @@ class SparkCohort:
         self.close()
 
     def close(self) -> None:
-        asked("drop its sorted copy", lambda: self._sorted.unpersist(blocking=True))
+        with suppress(Refused):  # if Spark is gone, so is the copy
+            asked("drop its sorted copy", lambda: self._sorted.unpersist(blocking=True))
 
     def sum_over(self, statistics: Sequence[Statistic], contributions: Contributions) -> list[Sums]:
         """Return the exact sum of every statistic over all patients, in one pass.
