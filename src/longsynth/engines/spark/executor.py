@@ -7,6 +7,7 @@ Nothing here may say a value: whatever goes wrong, Spark and its logs get the na
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +21,13 @@ from longsynth.io.plain import plain_table
 from longsynth.io.reading import Types, connect
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
-from longsynth.records import Cohort
+from longsynth.records import BATCH, Bools, Cohort
 from longsynth.schema import Schema
 from longsynth.slots import Rows, pack, row_counts
 
 Work = Callable[[Batches], Batches]
-ROWS = 65_536  # that are packed together
+ROWS = 65_536  # that are brought together
+CELLS = 1 << 22  # that are packed together at the most, so that wide records need no more memory
 MEMORY = 256  # MB for the cells of one batch
 FAILURE = "longsynth failed on an executor with"
 
@@ -154,7 +156,8 @@ def _part() -> int:
 def _rows(batches: Batches, schema: Schema) -> Iterator[Rows]:
     """Yield whole patients from rows that are sorted by id and time, with the row of the patient
     table, which has no time, before all others."""
-    for table in _whole(batches):
+    most = max(min(BATCH, CELLS // schema.width), 1)
+    for table in chain.from_iterable(_few(whole, most) for whole in _whole(batches)):
         rows = _known(table, schema)
         if len(rows.patient):
             yield rows
@@ -178,12 +181,26 @@ def _whole(batches: Batches) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting)
 
 
+def _few(table: pa.Table, most: int) -> Iterator[pa.Table]:
+    """Yield the same rows, of so many patients at a time: a record is as wide as the schema says,
+    however few rows it has."""
+    starts = np.flatnonzero(_begins(table))
+    for start, end in pairwise([*starts[::most].tolist(), len(table)]):
+        yield table.slice(start, end - start)
+
+
+def _begins(table: pa.Table) -> Bools:
+    """(R,): whether a row is its patient's first."""
+    ids = table.column("id").combine_chunks()
+    first = np.ones(len(ids), np.bool_)
+    first[1:] = pc.not_equal(ids[1:], ids[:-1]).to_numpy(zero_copy_only=False)
+    return first
+
+
 def _known(table: pa.Table, schema: Schema) -> Rows:
     """Return the rows of those who stand in the patient table, with their labels and what is
     static. The patient table's own row stays where there is no other."""
-    ids = table.column("id").combine_chunks()
-    fresh = np.ones(len(ids), np.bool_)
-    fresh[1:] = pc.not_equal(ids[1:], ids[:-1]).to_numpy(zero_copy_only=False)
+    fresh = _begins(table)
     owner = np.cumsum(fresh) - 1
     first = np.flatnonzero(fresh)[owner]  # of each row's patient
     time = table.column("time").to_numpy()
