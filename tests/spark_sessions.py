@@ -46,6 +46,7 @@ class Sessions:
     def on(self, master: str = "local[2]", settings: Mapping[str, str] | None = None) -> Any:
         from pyspark import SparkContext
 
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of the executors
         if self._master != master or SparkContext._active_spark_context is None:
             self.stop()
             session = spark_session(master, self._settings | dict(settings or {}))

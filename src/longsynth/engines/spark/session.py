@@ -51,7 +51,7 @@ def spark_session(
         if master.startswith("local"):  # this machine works: in a folder of its owner, with us
             chosen |= {"spark.local.dir": scratch, "spark.sql.warehouse.dir": scratch}
             chosen |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-            chosen |= {"spark.pyspark.python": os.environ.get("PYSPARK_PYTHON", sys.executable)}
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or it takes any python3
         with _handlers_kept(), _silenced():
             session = asked(
                 f"start on {master}: it needs Java 17 or newer (set JAVA_HOME) and that master",
