@@ -57,13 +57,17 @@ def spark_session(
                 f"start on {master}: it needs Java 17 or newer (set JAVA_HOME) and that master",
                 builder.config(map=chosen | dict(settings or {})).getOrCreate,
             )
-        level = logging.root.manager.disable
-        logging.disable()  # of an interrupt Python's side of Spark logs a traceback
+        logging.root.addFilter(_not_of_py4j)
         try:
             yield session
         finally:
             session.stop()
-            logging.disable(level)
+            logging.root.removeFilter(_not_of_py4j)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """Python's side of Spark logs a traceback where a command is interrupted."""
+    return "py4j" not in record.pathname
 
 
 @contextmanager
