@@ -129,11 +129,11 @@ class _Encoder(NamedTuple):
     score: Floats  # (m,); empty before the lag blocks are known
 
 
-_KEPT: dict[str, _Encoder] = {}  # the last, by fingerprint: a pass asks for it batch by batch
+_KEPT: list[tuple[Bundle, _Encoder]] = []  # the last one: a pass asks for it batch by batch
 
 
 def _encoder(so_far: Bundle) -> _Encoder:
-    found = _KEPT.get(so_far.fingerprint)
+    found = next((encoder for bundle, encoder in _KEPT if bundle is so_far), None)
     if found is None:
         known, score = first(so_far), np.zeros(0)
         if BLOCKS in so_far.released:
@@ -141,8 +141,7 @@ def _encoder(so_far: Bundle) -> _Encoder:
             blocks = correlations(paired, so_far, known)
             score = score_weights(paired, blocks, lags_of(so_far), known)
         found = _Encoder(known.channels, score)
-        _KEPT.clear()
-        _KEPT[so_far.fingerprint] = found
+        _KEPT[:] = [(so_far, found)]
     return found
 
 

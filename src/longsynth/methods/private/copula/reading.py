@@ -20,9 +20,10 @@ from longsynth.methods.private.copula.rules import (
 )
 from longsynth.model.copula.channels import Channels, channel_number, rulers
 from longsynth.model.copula.effects import EffectSums, Setting, time_shapes
-from longsynth.model.copula.factor import Blocks, Frame, shrunk_blocks
+from longsynth.model.copula.factor import Blocks, shrunk_blocks
 from longsynth.model.copula.lags import Lags
 from longsynth.model.copula.marginal import THIN, Marginal, marginal
+from longsynth.model.copula.picture import Frame
 from longsynth.model.copula.population import event_share, masses
 from longsynth.model.copula.ruler import Ruler
 from longsynth.model.lengths import AllSlots, Lengths
@@ -129,7 +130,8 @@ def products(bundle: Bundle, known: First) -> Products:
 def correlations(
     found: Products, bundle: Bundle, known: First, before: Blocks | None = None
 ) -> Blocks:
-    """Return shrunk correlations. `before` says how much they differ by chance between cohorts."""
+    """Return shrunk correlations. `before` says how much they differ by chance between cohorts,
+    and where to begin."""
     lags, static = lags_of(bundle), known.channels.is_static
     frame = Frame(lags, len(known.channels.rates), static)
     seen, variance = found.seen / found.gain, (found.noise / found.gain) ** 2
@@ -142,7 +144,7 @@ def correlations(
     chance = np.tensordot(pairs / lags.slots**2, own[:, :, None] * own[:, None, :] + r**2, 1)
     shown = found.gain / np.outer(known.channels.gains, known.channels.gains)
     variance = variance + np.maximum(chance, 0.0) / np.maximum(shown, 0.05) / bundle.patients
-    return shrunk_blocks(seen, np.sqrt(variance), frame)
+    return shrunk_blocks(seen, np.sqrt(variance), frame, before.parameters)
 
 
 def score_weights(found: Products, blocks: Blocks, lags: Lags, known: First) -> Floats:
