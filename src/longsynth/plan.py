@@ -31,9 +31,13 @@ def plan(
     accounting: Accounting = "zcdp",
 ) -> Plan:
     """Return the plan for N patients, or refuse it whole."""
-    chosen = private_method(method)
     budget = Budget(float(epsilon), float(delta), accounting)
+    return plan_of(private_method(method), schema, patients, budget)
+
+
+def plan_of(method: PrivateMethod, schema: Schema, patients: int, budget: Budget) -> Plan:
+    """The same, of a method that need not be in the registry."""
     settled = schema.settled(patients, sqrt(2 * budget.rho))
-    stages = chosen.stages(settled)
+    stages = method.stages(settled)
     lines = [line for stage in stages for line in stage]
-    return Plan(settled, chosen, stages, planned_ledger(lines, budget, patients))
+    return Plan(settled, method, stages, planned_ledger(lines, budget, patients))

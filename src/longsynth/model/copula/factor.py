@@ -26,9 +26,16 @@ class Blocks:
     correlations: Floats  # (T, m, m)
 
 
-def shrunk_blocks(seen: Floats, noise: Floats, frame: Frame, start: Floats | None = None) -> Blocks:
+def shrunk_blocks(
+    seen: Floats,
+    noise: Floats,
+    frame: Frame,
+    start: Floats | None = None,
+    *,
+    toward_factors: bool = True,
+) -> Blocks:
     """Return correlations (T, m, m) from noisy ones by group, (groups, m, m) each; the search for
-    the factors begins at `start`."""
+    the factors begins at `start`. Not toward the factors, they shrink toward none at all."""
     from scipy.optimize import least_squares  # here, so that planning need not wait for it
 
     lags, m = frame.lags, frame.lags.channels
@@ -50,8 +57,10 @@ def shrunk_blocks(seen: Floats, noise: Floats, frame: Frame, start: Floats | Non
     first = _first_guess(seen, frame) if start is None else start
     found = least_squares(misfit, first, jac=slope, method="trf", max_nfev=EVALUATIONS)
     fitted = frame.expected(found.x)
-    kept = np.where(known, 0.0, _kept(seen - frame.pooled(found.x), noise, upper, frame))
-    correlations = np.clip(fitted + lags.spread(kept), -0.99, 0.99)
+    middle = fitted if toward_factors else np.zeros_like(fitted)
+    apart = seen - np.tensordot(lags.membership, middle, 1)
+    kept = np.where(known, 0.0, _kept(apart, noise, upper, frame))
+    correlations = np.clip(middle + lags.spread(kept), -0.99, 0.99)
     correlations[0][np.diag_indices(m)] = 1.0
     still = np.flatnonzero(frame.static)
     correlations[:, still, still] = 1.0

@@ -6,6 +6,7 @@ import numpy as np
 
 from longsynth.bundle import Bundle
 from longsynth.methods.private import lines
+from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.rules import (
     BLOCKS,
     EFFECTS,
@@ -128,7 +129,7 @@ def products(bundle: Bundle, known: First) -> Products:
 
 
 def correlations(
-    found: Products, bundle: Bundle, known: First, before: Blocks | None = None
+    found: Products, bundle: Bundle, known: First, choices: Choices, before: Blocks | None = None
 ) -> Blocks:
     """Return shrunk correlations. `before` says how much they differ by chance between cohorts,
     and where to begin."""
@@ -137,14 +138,24 @@ def correlations(
     seen, variance = found.seen / found.gain, (found.noise / found.gain) ** 2
     if before is None:
         first_look = shrunk_blocks(seen, np.sqrt(variance), frame)
-        return correlations(found, bundle, known, first_look)
+        return correlations(found, bundle, known, choices, first_look)
     pairs = np.array([(lags.slots - lag) * (1 if lag == 0 else 2) for lag in range(lags.slots)])
     r = before.correlations
     own = np.diagonal(r, axis1=1, axis2=2)
     chance = np.tensordot(pairs / lags.slots**2, own[:, :, None] * own[:, None, :] + r**2, 1)
     shown = found.gain / np.outer(known.channels.gains, known.channels.gains)
     variance = variance + np.maximum(chance, 0.0) / np.maximum(shown, 0.05) / bundle.patients
-    return shrunk_blocks(seen, np.sqrt(variance), frame, before.parameters)
+    if not choices.marks_in_copula:
+        marks = np.zeros(lags.channels, bool)
+        marks[len(known.channels.rates) : 2 * len(known.channels.rates)] = True
+        seen = np.where(marks[:, None] == marks, seen, 0.0)
+    return shrunk_blocks(
+        seen,
+        np.sqrt(variance),
+        frame,
+        before.parameters,
+        toward_factors=choices.toward_factors,
+    )
 
 
 def score_weights(found: Products, blocks: Blocks, lags: Lags, known: First) -> Floats:

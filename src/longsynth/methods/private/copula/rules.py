@@ -5,6 +5,7 @@ over the root of its share. A larger radius cuts fewer patients and adds noise t
 grow slowly with ν. Nothing here is read off a cohort.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -90,11 +91,13 @@ def weights(schema: Schema, rules: Rules) -> list[NDArray[np.float64]]:
     return found
 
 
-def shares(schema: Schema) -> dict[str, Fraction]:
+def shares(
+    schema: Schema, little: Mapping[str, float] = LITTLE, most: Mapping[str, float] = MUCH
+) -> dict[str, Fraction]:
     """Where every record is full there is no length to learn, and the rest shares its part."""
     way = float(np.clip(np.log10(schema.fixed.strength / 300), 0.0, 1.0))
     much = Fraction(round(way * 20), 20)
-    names = [n for n in LITTLE if n != LENGTHS or schema.length != "full"]
-    parts = {n: (1 - much) * LITTLE[n] + much * MUCH[n] for n in names}
+    names = [n for n in little if n != LENGTHS or schema.length != "full"]
+    parts = {n: (1 - much) * Fraction(little[n]) + much * Fraction(most[n]) for n in names}
     whole = sum(parts.values())
     return {name: part / whole for name, part in parts.items()}
