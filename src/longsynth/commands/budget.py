@@ -1,11 +1,12 @@
 """`longsynth budget`: the book that adds up what all fits about the same people cost."""
 
-from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from longsynth.commands.options import Accounting, Accountings, Json, print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,12 +18,6 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Keep a budget book: caps on what all fits about the same people may cost together.",
 )
-
-
-class Accountings(StrEnum):
-    paper = "paper"
-    zcdp = "zcdp"
-    gaussian = "gaussian"
 
 
 BookFile = Annotated[Path, typer.Argument(metavar="BOOK", help="The file of the book.")]
@@ -49,9 +44,7 @@ def grant(
     dataset: Annotated[str, typer.Option(help="The id that the owner gives to these people.")],
     epsilon: Annotated[float, typer.Option(help="ε of all fits together, fixed for good.")],
     delta: Annotated[float, typer.Option(help="δ of all fits together.")],
-    accounting: Annotated[
-        Accountings, typer.Option(help="How ε becomes ρ; see docs/privacy.md.")
-    ] = Accountings.zcdp,
+    accounting: Accounting = Accountings.zcdp,
     parent: Annotated[
         str | None, typer.Option(help="A dataset that holds these people too, and pays as well.")
     ] = None,
@@ -74,16 +67,14 @@ def grant(
 @app.command()
 def show(
     book: BookFile,
-    json: Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")] = False,
+    json: Json = False,
 ) -> None:
     """Show caps, what is spent and left of each, every entry, and the head to countersign."""
     from longsynth.govern.book import Book
 
     found = Book(book).read()
     if json:
-        import json as as_text
-
-        typer.echo(as_text.dumps(_as_json(found), indent=2, ensure_ascii=False))
+        print_json(_as_json(found))
         return
     from longsynth.report.terminal import stdout
 
