@@ -1,5 +1,6 @@
 """The commands, in the order in which people use them. Each one's file is in `commands/`."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -8,6 +9,7 @@ from longsynth.commands.attack import app as attack
 from longsynth.commands.audit import audit
 from longsynth.commands.bench import app as bench
 from longsynth.commands.budget import app as budget
+from longsynth.commands.by_example import ByExample
 from longsynth.commands.check import check
 from longsynth.commands.demo import demo
 from longsynth.commands.ending import run
@@ -21,15 +23,16 @@ from longsynth.commands.sample import sample
 from longsynth.commands.schema import app as schema
 from longsynth.commands.sign import keygen, sign
 from longsynth.commands.simulate import simulate
+from longsynth.commands.start import start
+from longsynth.commands.status import status
 from longsynth.commands.verify import verify
 
 app = typer.Typer(
-    no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     help="Synthetic longitudinal patient records with a patient-level differential-privacy "
-    "guarantee whose account anyone can recompute. New here? Run [bold]longsynth demo[/].",
+    "guarantee whose account anyone can recompute.",
 )
 
 
@@ -41,40 +44,51 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _options(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Global options."""
+    """Without a command: where to start."""
+    if ctx.invoked_subcommand is None:
+        start()
+
+
+def _add(panel: str, function: Callable[..., None], example: str, name: str | None = None) -> None:
+    """Register a command with an example, which its help and its usage errors show."""
+    shown = f"For example: longsynth {example}"
+    app.command(name, cls=ByExample, epilog=shown, rich_help_panel=panel)(function)
 
 
 START, DATA, RELEASE = "Start here", "Your data", "Make a release"
 CHECK, GOVERN = "Check and judge", "Govern"
+PROMISE = "--epsilon 4 --delta 1e-6"
 
-app.command(rich_help_panel=START)(demo)
-app.command(rich_help_panel=START)(simulate)
-app.command(rich_help_panel=START)(methods)
+_add(START, demo, "demo --out demo")
+_add(START, simulate, "simulate --patients 720 --out cohort")
+_add(START, status, "status run")
+_add(START, methods, "methods")
 
 app.add_typer(schema, name="schema", rich_help_panel=DATA)
-app.command("import", rich_help_panel=DATA)(import_)
-app.command(rich_help_panel=DATA)(check)
+_add(DATA, import_, "import events hospital --schema events.yaml --out cohort", "import")
+_add(DATA, check, "check cohort")
 
-app.command(rich_help_panel=RELEASE)(plan)
-app.command(rich_help_panel=RELEASE)(fit)
-app.command(rich_help_panel=RELEASE)(sample)
+_add(RELEASE, plan, f"plan schema.yaml --patients 5000 {PROMISE}")
+_add(RELEASE, fit, f"fit cohort {PROMISE} --out run")
+_add(RELEASE, sample, "sample run/release --patients 500 --seed 7 --out synthetic")
 
-app.command(rich_help_panel=CHECK)(ledger)
-app.command(rich_help_panel=CHECK)(verify)
-app.command(rich_help_panel=CHECK)(audit)
+_add(CHECK, ledger, "ledger run/release")
+_add(CHECK, verify, "verify run/release synthetic")
+_add(CHECK, audit, "audit --train cohort --test held-out --synthetic synthetic --out audit")
 app.add_typer(attack, name="attack", rich_help_panel=CHECK)
 app.add_typer(bench, name="bench", rich_help_panel=CHECK)
 
 app.add_typer(budget, name="budget", rich_help_panel=GOVERN)
 app.add_typer(governance, name="governance", rich_help_panel=GOVERN)
-app.command(rich_help_panel=GOVERN)(keygen)
-app.command(rich_help_panel=GOVERN)(sign)
+_add(GOVERN, keygen, 'keygen --out steward --name "data steward"')
+_add(GOVERN, sign, "sign run/release --key steward")
 
 
 def main() -> None:

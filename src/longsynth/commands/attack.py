@@ -32,7 +32,9 @@ def _attacks() -> None:
 def game(
     run: Annotated[
         Path | None,
-        typer.Argument(help="RUN or RUN/release: play at its settings. Its data are not read."),
+        typer.Argument(
+            metavar="RUN", help="RUN or RUN/release: play at its settings. Its data are not read."
+        ),
     ] = None,
     schema: Annotated[
         Path | None, typer.Option(help="Instead of RUN: schema.yaml; else the simulated cohort's.")

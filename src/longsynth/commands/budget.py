@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from longsynth.commands.findings import tell
 from longsynth.commands.options import Accounting, Accountings, Json, print_json
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def verify(
     head: Annotated[
         list[str] | None, typer.Option(help="A head noted elsewhere, which must occur.")
     ] = None,
+    json: Json = False,
 ) -> None:
     """Check a book from its first entry on. Exit 0 if all holds, else 1.
 
@@ -103,15 +105,12 @@ def verify(
     from longsynth.govern.book import Book
 
     findings = Book(book).verify(head or [])
-    for finding in findings:
-        typer.echo(f"{'ok  ' if finding.good else 'FAIL'} {finding.sentence}")
-    failed = sum(not finding.good for finding in findings)
-    if failed:
-        typer.echo(f"{failed} of {len(findings)} checks FAIL; do not charge to this book.")
-        raise typer.Exit(1)
-    typer.echo(
-        f"All {len(findings)} checks hold. Countersign the head: have someone who cannot write to "
-        "the book note it, and give it with --head next time."
+    tell(
+        findings,
+        json=json,
+        after="Countersign the head: have someone who cannot write to the book note it, and give "
+        "it with --head next time.",
+        failing="do not charge to this book.",
     )
 
 
@@ -120,12 +119,14 @@ def _datasets(balance: "Balance") -> "Table":
     from rich.table import Table
 
     from longsynth.govern.statement import as_typed, rounded_up
+    from longsynth.report.bars import bar
 
     table = Table(pad_edge=False)
     table.add_column("dataset", overflow="fold")
     table.add_column("cap", overflow="fold")
     for column in ("fits", "ρ cap", "ρ spent", "ρ left", "spent, as ε"):
         table.add_column(column, justify="right", overflow="fold")
+    table.add_column("of the cap", no_wrap=True)
     for standing, depth in _as_a_tree(balance):
         cap = standing.grant.cap
         table.add_row(
@@ -134,6 +135,7 @@ def _datasets(balance: "Balance") -> "Table":
             f"{standing.fits:,}",
             *(f"{float(r):.6g}" for r in (standing.grant.rho, standing.spent, standing.left)),
             rounded_up(_spent_epsilon(standing)),
+            bar(float(standing.spent / standing.grant.rho)),
         )
     return table
 

@@ -9,7 +9,9 @@ from longsynth.commands.options import Json, print_json
 
 
 def check(
-    cohort: Annotated[Path, typer.Argument(help="A cohort folder with schema.yaml.")],
+    cohort: Annotated[
+        Path, typer.Argument(metavar="COHORT", help="A cohort folder with schema.yaml.")
+    ],
     json: Json = False,
 ) -> None:
     """Count what of a cohort cannot be read as it stands, before any budget is spent.

@@ -9,7 +9,9 @@ from longsynth.commands.options import DELTA, EPSILON, Accounting, Accountings, 
 
 
 def fit(
-    cohort: Annotated[Path, typer.Argument(help="A cohort folder with schema.yaml.")],
+    cohort: Annotated[
+        Path, typer.Argument(metavar="COHORT", help="A cohort folder with schema.yaml.")
+    ],
     out: Out,
     epsilon: Annotated[float | None, EPSILON] = None,
     delta: Annotated[float | None, DELTA] = None,

@@ -19,7 +19,9 @@ Accounting = Annotated[Accountings, typer.Option(help="How ρ becomes ε; see do
 Json = Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")]
 Method = Annotated[str, typer.Option(help="The generator; `longsynth methods` lists them.")]
 Out = Annotated[Path, typer.Option("--out", help="A folder that does not exist yet.")]
-Release = Annotated[Path, typer.Argument(help="A release folder, for instance RUN/release.")]
+Release = Annotated[
+    Path, typer.Argument(metavar="RELEASE", help="A release folder, for instance RUN/release.")
+]
 
 
 def print_json(content: object) -> None:

@@ -17,7 +17,9 @@ from longsynth.commands.options import (
 
 
 def plan(
-    schema: Annotated[Path, typer.Argument(help="schema.yaml of the cohort; no data is read.")],
+    schema: Annotated[
+        Path, typer.Argument(metavar="SCHEMA", help="schema.yaml of the cohort; no data is read.")
+    ],
     patients: Annotated[int, typer.Option(help="How many patients the cohort has.")],
     epsilon: Annotated[float, EPSILON],
     delta: Annotated[float, DELTA],
