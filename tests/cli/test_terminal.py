@@ -61,7 +61,7 @@ def test_the_status_of_a_run_says_what_stands_and_what_to_type_next(work: Path) 
         "may leave",
         "dp-markov",
         "4 at δ = 0.0001",
-        "of 'ward'",
+        "spent for 'ward'",
         "entry 3",
         "An Engineer",
         "no one signed it",

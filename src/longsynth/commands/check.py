@@ -28,3 +28,7 @@ def check(
     from longsynth.report.terminal import show_reading, stdout
 
     show_reading(stdout(), found)
+    typer.echo(
+        f"Next: longsynth plan {cohort / 'schema.yaml'} --patients {found['patients']} "
+        "--epsilon 4 --delta 1e-6"
+    )

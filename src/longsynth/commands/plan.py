@@ -54,3 +54,4 @@ def plan(
     show_ledger(stdout(), title, made.method, made.schema, made.ledger)
     show_settings(stdout(), made.method, made.schema)
     show_constants(stdout(), made.schema)
+    typer.echo(f"Next: longsynth fit COHORT --epsilon {epsilon:g} --delta {delta:g} --out RUN")

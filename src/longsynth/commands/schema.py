@@ -75,3 +75,6 @@ def check(
         f"The schema is valid: {variables} variables in {found.slots} slots. "
         + (f"To look at: {len(said)}, see above." if said else "Nothing looks odd.")
     )
+    if not said:
+        path = schema / "schema.yaml" if schema.is_dir() else schema
+        typer.echo(f"Next: longsynth plan {path} --patients N --epsilon 4 --delta 1e-6")

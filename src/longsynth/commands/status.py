@@ -99,9 +99,9 @@ def _promise(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
     accounts = [
         (
-            f"cap of '{a['dataset']}'",
+            "of its cap",
             f"{bar(a['spent_rho'] / a['cap_rho'])} ρ = {a['spent_rho']:.6g} of "
-            f"{a['cap_rho']:.6g} spent once this fit had paid",
+            f"{a['cap_rho']:.6g} spent for '{a['dataset']}' once this fit had paid",
         )
         for a in facts["accounts"]
     ]
