@@ -1,21 +1,12 @@
-"""docs/metrics.md names every metric, and its example runs."""
+"""docs/metrics.md names every metric."""
 
 import re
 from pathlib import Path
-
-import pytest
 
 from longsynth.audit.audit import audit
 from support import random_cohort, small_schema
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
-
-
-def test_the_example_runs_as_written(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(example.strip().splitlines()) <= 30
-    exec(compile(example, "metrics.md", "exec"), {})
-    assert "metric='stay_error'" in capsys.readouterr().out
 
 
 def test_every_metric_is_explained() -> None:

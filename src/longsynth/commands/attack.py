@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from longsynth.commands.options import Accountings, Json
 from longsynth.errors import Refused
 
 if TYPE_CHECKING:
@@ -28,17 +28,13 @@ def _attacks() -> None:
     """Keeps `game` a subcommand while it is the only one."""
 
 
-class Accountings(StrEnum):
-    paper = "paper"
-    zcdp = "zcdp"
-    gaussian = "gaussian"
-
-
 @app.command()
 def game(
     run: Annotated[
         Path | None,
-        typer.Argument(help="RUN or RUN/release: play at its settings. Its data are not read."),
+        typer.Argument(
+            metavar="RUN", help="RUN or RUN/release: play at its settings. Its data are not read."
+        ),
     ] = None,
     schema: Annotated[
         Path | None, typer.Option(help="Instead of RUN: schema.yaml; else the simulated cohort's.")
@@ -59,7 +55,7 @@ def game(
     out: Annotated[
         Path | None, typer.Option("--out", help="Also write a report here: NAME.md and NAME.json.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")] = False,
+    json: Json = False,
 ) -> None:
     """Try to tell two cohorts apart that differ in one patient, through the real fit.
 

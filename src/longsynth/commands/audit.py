@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from longsynth.commands.options import Json, print_json
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -58,7 +60,7 @@ def audit(
     bootstrap: Annotated[
         int, typer.Option(min=0, help="Resamples of patients for intervals; 0 for none.")
     ] = 200,
-    json: Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")] = False,
+    json: Json = False,
 ) -> None:
     """Compare synthetic with real patients: utility, subgroups, fidelity and attacks.
 
@@ -91,9 +93,7 @@ def audit(
         result = judge(schema, trained, tested, drawn, outsiders, refit=refit, bootstrap=bootstrap)
         write_audit(result, scratch)
     if json:
-        from json import dumps
-
-        typer.echo(dumps(result.tidy(), indent=1, ensure_ascii=False, allow_nan=False))
+        print_json(result.tidy())
         return
     from longsynth.report.terminal import stdout
 
