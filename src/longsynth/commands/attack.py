@@ -42,14 +42,20 @@ def game(
     patients: Annotated[int | None, typer.Option(min=1, help="N of the claim.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="ε of the claim.")] = None,
     delta: Annotated[float | None, typer.Option(help="δ of the claim.")] = None,
-    method: Annotated[str | None, typer.Option(help="The generator; default trust.")] = None,
+    method: Annotated[str | None, typer.Option(help="The generator; default copula-score.")] = None,
     accounting: Annotated[
-        Accountings | None, typer.Option(help="How ρ becomes ε; default zcdp.")
+        Accountings | None, typer.Option(help="How ρ becomes ε; default gaussian.")
     ] = None,
-    trials: Annotated[int, typer.Option(min=10, help="Real fits a side with fast noise.")] = 20_000,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            min=10, help="Real fits a side with fast noise; 20,000, or 200 of several passes."
+        ),
+    ] = None,
     opendp_trials: Annotated[
-        int, typer.Option(min=10, help="Real fits a side with OpenDP's own noise.")
-    ] = 200,
+        int | None,
+        typer.Option(min=10, help="With OpenDP's own noise; 200, or 50 of several passes."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the search and the fast noise.")] = 0,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="Processes; each uses one core.")] = 2,
     out: Annotated[

@@ -134,19 +134,23 @@ class _Encoder(NamedTuple):
     score: Floats  # (m,); empty before the lag blocks are known
 
 
-_KEPT: list[tuple[Bundle, _Encoder]] = []  # the last one: a pass asks for it batch by batch
+_KEPT: dict[bytes, tuple[Schema, _Encoder]] = {}  # the last: a pass asks for it batch by batch,
+FEW = 4  # and an attack plays the same passes again
 
 
 def _encoder(so_far: Bundle, choices: Choices) -> _Encoder:
-    found = next((encoder for bundle, encoder in _KEPT if bundle is so_far), None)
-    if found is None:
+    released = b"".join(found.values.tobytes() for found in so_far.released.values())
+    schema, found = _KEPT.get(released, (None, None))
+    if found is None or schema != so_far.schema:
         known, score = first(so_far), np.zeros(0)
         if BLOCKS in so_far.released:
             paired = products(so_far, known)
             blocks = correlations(paired, so_far, known, choices)
             score = score_weights(paired, blocks, lags_of(so_far), known)
         found = _Encoder(known.channels, score)
-        _KEPT[:] = [(so_far, found)]
+        for old in list(_KEPT)[: len(_KEPT) - FEW + 1]:
+            _KEPT.pop(old, None)
+        _KEPT[released] = so_far.schema, found
     return found
 
 
