@@ -51,7 +51,7 @@ def verdicts(
     rows = [
         (metric, method, label)
         for metric in metrics
-        for method in results.methods(NAME)
+        for method in sorted(results.methods(NAME), key=lambda m: m in REFERENCES)
         for label in (budgets if _private(method) else [*budgets][:1])
     ]
     values = {row: results.values(NAME, row[1], row[2], row[0]) for row in rows}
