@@ -110,3 +110,15 @@ def test_bootstrap_is_found_out_and_every_private_method_is_within_its_bound(
     for row in private:
         assert row.found.upper < (row.bound or 0), row
         assert 0.49 < row.found.mean < 0.52, row
+
+
+def test_in_each_half_of_the_seeds_only_copula_score_is_told_apart_in_both(
+    stored: Results,
+) -> None:
+    """As docs/study.md says: what a second run of twenty seeds confirms."""
+    halves = [stored.seeds(NAME)[:20], stored.seeds(NAME)[20:]]
+    apart = [
+        {row.method for row in verdicts(part, BUDGETS) if row.bound and row.told_apart}
+        for part in (Results(r for r in stored.rows if r.seed in half) for half in halves)
+    ]
+    assert apart[0] & apart[1] == {"copula-score"}

@@ -109,7 +109,7 @@ def _line(row: Verdict) -> tuple[str, ...]:
         row.setting if row.bound is not None else "–",
         number(row.found.mean),
         interval(row.found),
-        "–" if row.holm is None else number(row.holm),
+        "–" if row.holm is None else f"{row.holm:.3f}" if row.holm >= 0.001 else "< 0.001",
         "none" if row.bound is None else number(row.bound),
         "told apart" if row.told_apart else "",
     )
@@ -117,6 +117,14 @@ def _line(row: Verdict) -> tuple[str, ...]:
 
 def _said(rows: list[Verdict]) -> Iterator[str]:
     private = [row for row in rows if row.bound is not None]
+    if private:
+        yield from _of_private(private)
+    open_ = [row for row in rows if row.bound is None and row.told_apart]
+    if open_:
+        yield f"The attacks are not blind: {'; '.join(map(_name, open_))}."
+
+
+def _of_private(private: list[Verdict]) -> Iterator[str]:
     apart = [row for row in private if row.told_apart]
     missed = [row for row in private if not row.found.contains(CHANCE)]
     yield (
@@ -129,9 +137,9 @@ def _said(rows: list[Verdict]) -> Iterator[str]:
             "What is told apart is real: members of these releases can be guessed a little better "
             "than by chance. A budget bounds that, it does not make it nothing."
         )
-    widest = max((row.found.upper - row.found.mean for row in private), default=0.0)
+    widest = max(row.found.upper - row.found.mean for row in private)
     yield (
-        f"Not told apart is no proof that nothing is given away: intervals reach up to "
+        "Not told apart is no proof that nothing is given away: intervals reach up to "
         f"{widest:.3f} to either side, and other attacks may find more. The bound speaks about all "
         "of them."
     )
@@ -141,9 +149,6 @@ def _said(rows: list[Verdict]) -> Iterator[str]:
         if over
         else "No private row is above its bound."
     )
-    open_ = [row for row in rows if row.bound is None and row.told_apart]
-    if open_:
-        yield f"The attacks are not blind: {'; '.join(map(_name, open_))}."
 
 
 def _name(row: Verdict) -> str:
