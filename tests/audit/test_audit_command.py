@@ -1,5 +1,6 @@
 """The command, as a steward runs it."""
 
+import inspect
 import json
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import typer
 from typer.testing import CliRunner
 
 from audit.audit_support import weighted
+from longsynth.audit.attacks.canary import COPIES, REFITS
+from longsynth.commands import audit as command
 from longsynth.commands.audit import audit
 from longsynth.errors import Refused
 from longsynth.govern.release import load_release
@@ -17,6 +20,7 @@ from longsynth.io.writer import write_cohort
 from longsynth.run import run_fit
 from longsynth.simulate import simulate, simulated_schema
 
+DOCS = Path(__file__).parents[2] / "docs"
 app = typer.Typer()
 app.command()(audit)
 
@@ -117,6 +121,12 @@ def test_a_cohort_of_another_size_than_the_fitted_one_is_refused(work: Path) -> 
     assert isinstance(error, Refused)
     assert "was fitted to 80 patients" in str(error)
     assert not (work / "audit").exists()
+
+
+def test_the_help_and_the_docs_say_how_many_fits_canaries_cost() -> None:
+    fits = f"{len(COPIES) * REFITS} "
+    assert f"again, {fits}times" in " ".join((inspect.getsource(command)).split())
+    assert f"costs {fits}fits in memory" in (DOCS / "metrics.md").read_text()
 
 
 def test_without_a_run_the_page_says_that_no_canary_was_planted(work: Path) -> None:
