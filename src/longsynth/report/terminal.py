@@ -135,14 +135,14 @@ def counted_by(
 
 
 @contextmanager
-def progress_bar() -> Iterator[Progress]:
+def progress_bar(counted: str = "patients") -> Iterator[Progress]:
     """A bar on standard error, on a terminal only."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("patients"),
+        TextColumn(counted),
         TimeRemainingColumn(),
     )
     with Progress(
