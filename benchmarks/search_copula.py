@@ -2,7 +2,8 @@
 
     python benchmarks/search_copula.py --out benchmarks/results/search_copula.parquet
 
-Each line gets half as much again, or a third less; the others share the rest as before.
+Each line gets half as much again, or a third less, of what it had when the search began; the
+others share the rest as before. The best of those judged again is `copula-score`'s rule.
 """
 
 import argparse
@@ -13,18 +14,19 @@ from search import Search
 from longsynth.methods.method import Method
 from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.method import CopulaScore
-from longsynth.methods.private.copula.rules import LITTLE, MUCH
+from longsynth.methods.private.copula.rules import LITTLE, MUCH, STRATA
 
 MORE, LESS = 1.5, 1 / 1.5
-STANDS = "as it stands"
+STANDS = "as it stood"
+BEGAN = tuple(table | {STRATA: 3} for table in (LITTLE, MUCH))  # what the search has changed
 
 
 def settings() -> dict[str, Method]:
     """Every setting that was tried, by a name that says how it differs."""
-    found: dict[str, Method] = {STANDS: CopulaScore()}
+    found: dict[str, Method] = {STANDS: CopulaScore(Choices(BEGAN[0], BEGAN[1]))}
     for line in LITTLE:
         for word, factor in (("more", MORE), ("less", LESS)):
-            little, much = (table | {line: factor * table[line]} for table in (LITTLE, MUCH))
+            little, much = (table | {line: factor * table[line]} for table in BEGAN)
             found[f"{word} for {line}"] = CopulaScore(Choices(little, much))
     return found
 

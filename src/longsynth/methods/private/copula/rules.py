@@ -22,8 +22,9 @@ MARGINALS, BLOCKS, SCORE, EFFECTS = "marginals", "lag blocks", "severity", "effe
 # Parts of ρ where there is little to learn (ν = 300 or less) and where there is much (3,000 or
 # more). Little: what matters most is one number, how far an event moves severity, and how many
 # events there are. Much: each channel's own effect and the correlations are within reach.
-LITTLE = {EVENT: 6, STRATA: 3, LENGTHS: 4, MARGINALS: 20, BLOCKS: 36, SCORE: 22, EFFECTS: 9}
-MUCH = {EVENT: 4, STRATA: 3, LENGTHS: 4, MARGINALS: 16, BLOCKS: 40, SCORE: 5, EFFECTS: 28}
+# Sizes by trial, then searched line by line on development seeds: benchmarks/search_copula.py.
+LITTLE = {EVENT: 6, STRATA: 2, LENGTHS: 4, MARGINALS: 20, BLOCKS: 36, SCORE: 22, EFFECTS: 9}
+MUCH = {EVENT: 4, STRATA: 2, LENGTHS: 4, MARGINALS: 16, BLOCKS: 40, SCORE: 5, EFFECTS: 28}
 
 GRID = 1 << 14  # integers in a radius: rounding stays far below the noise
 GAP_WEIGHTS = (0.25, 0.5)  # of the waves of the first and of later gaps, beside those of values
