@@ -26,8 +26,8 @@ from longsynth.methods.private.copula.rules import EFFECTS, LITTLE, MUCH, SCORE
 FLAGSHIP, PEERS = "copula-score", ("trust", "dp-markov", "dp-score")
 EVERYBODY = (FLAGSHIP, *PEERS, TRAIN_ON_REAL, BASE_RATE)
 BUDGETS = (1.0, 2.0, 4.0, 8.0, 12.0)
-FEWER = EVALUATION[:10]  # what is explained, not what is judged
-FEW = EVALUATION[:5]
+FEW = EVALUATION[:5]  # where a cell takes long, or explains and does not judge
+TWO = EVALUATION[:2]
 NO_NOISE = 100.0  # the largest budget: what is left is the model, not the noise
 
 
@@ -58,7 +58,7 @@ def judged() -> Iterator[Cell]:
         cells("simulated", [markov], [504], [12.0, 2.0], EVALUATION),
         cells("physionet2012", EVERYBODY, [5574], [4.0, 1.0, 12.0], FEW),
         cells("pbc", EVERYBODY, [218], [1.0, 4.0, 12.0], EVALUATION),
-        cells("simulated", EVERYBODY, [504], [4.0, 8.0], EVALUATION),
+        cells("simulated", EVERYBODY, [504], [4.0, 8.0], FEW),
         cells("simulated", EVERYBODY, [5000], BUDGETS, FEW),
         cells("simulated", (FLAGSHIP,), [504, 5000], [NO_NOISE], FEW),
         cells("physionet2012", (FLAGSHIP,), [5574], [NO_NOISE], FEW),
@@ -68,16 +68,16 @@ def judged() -> Iterator[Cell]:
 def explained() -> Iterator[Cell]:
     """Logistic only: which part does what, and what if the world is another."""
     ablated = (FLAGSHIP, *(name for name in VARIANTS if name.startswith(f"{FLAGSHIP}, ")))
-    yield from cells("simulated", ablated, [504], [12.0, 1.0], FEWER, experiment="ablation")
+    yield from cells("simulated", ablated, [504], [12.0, 1.0], FEW, experiment="ablation")
     for world in STRESS:
-        yield from cells(world, (FLAGSHIP, "trust", "dp-markov"), [504], [12.0, 1.0], FEWER)
-        yield from cells(world, (TRAIN_ON_REAL, BASE_RATE), [504], [1.0], FEWER)
+        yield from cells(world, (FLAGSHIP, "trust", "dp-markov"), [504], [12.0, 1.0], FEW)
+        yield from cells(world, (TRAIN_ON_REAL, BASE_RATE), [504], [1.0], FEW)
     larger = {"experiment": "larger samples"}
-    yield from cells("simulated", (FLAGSHIP,), [504], [12.0, 1.0], FEWER, times=10, **larger)
+    yield from cells("simulated", (FLAGSHIP,), [504], [12.0, 1.0], FEW, times=10, **larger)
 
 
 def large() -> Iterator[Cell]:
-    return cells("simulated", EVERYBODY, [50_000], BUDGETS, FEW)
+    return cells("simulated", EVERYBODY, [50_000], BUDGETS, TWO)
 
 
 def priced() -> Iterator[Cell]:

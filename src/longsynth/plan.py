@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from math import sqrt
 
 from longsynth.methods.method import PrivateMethod, Stage
-from longsynth.methods.registry import private_method
-from longsynth.privacy.budget import Accounting, Budget
+from longsynth.methods.registry import DEFAULT, private_method
+from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting, Budget
 from longsynth.privacy.curator import planned_ledger
 from longsynth.privacy.ledger import Ledger
 from longsynth.schema import Schema
@@ -27,8 +27,8 @@ def plan(
     *,
     epsilon: float,
     delta: float,
-    method: str = "trust",
-    accounting: Accounting = "zcdp",
+    method: str = DEFAULT,
+    accounting: Accounting = DEFAULT_ACCOUNTING,
 ) -> Plan:
     """Return the plan for N patients, or refuse it whole."""
     budget = Budget(float(epsilon), float(delta), accounting)

@@ -45,7 +45,7 @@ def grant(
     dataset: Annotated[str, typer.Option(help="The id that the owner gives to these people.")],
     epsilon: Annotated[float, typer.Option(help="ε of all fits together, fixed for good.")],
     delta: Annotated[float, typer.Option(help="δ of all fits together.")],
-    accounting: Accounting = Accountings.zcdp,
+    accounting: Accounting = Accountings.gaussian,
     parent: Annotated[
         str | None, typer.Option(help="A dataset that holds these people too, and pays as well.")
     ] = None,

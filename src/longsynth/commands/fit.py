@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from longsynth.commands.options import DELTA, EPSILON, Accounting, Accountings, Method, Out
+from longsynth.commands.options import (
+    DEFAULT_METHOD,
+    DELTA,
+    EPSILON,
+    Accounting,
+    Accountings,
+    Method,
+    Out,
+)
 
 
 def fit(
@@ -15,8 +23,8 @@ def fit(
     out: Out,
     epsilon: Annotated[float | None, EPSILON] = None,
     delta: Annotated[float | None, DELTA] = None,
-    method: Method = "trust",
-    accounting: Accounting = Accountings.zcdp,
+    method: Method = DEFAULT_METHOD,
+    accounting: Accounting = Accountings.gaussian,
     book: Annotated[
         Path | None, typer.Option(help="The data owner's budget book, charged before the fit.")
     ] = None,

@@ -13,6 +13,7 @@ class Accountings(StrEnum):
     gaussian = "gaussian"
 
 
+DEFAULT_METHOD = "copula-score"  # as in the registry, which loads slowly
 EPSILON = typer.Option(help="ε: how much one patient can matter; smaller is safer.")
 DELTA = typer.Option(help="δ: chance of failure, at most 1/(10·patients).")
 Accounting = Annotated[Accountings, typer.Option(help="How ρ becomes ε; see docs/privacy.md.")]

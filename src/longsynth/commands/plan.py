@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from longsynth.commands.options import (
+    DEFAULT_METHOD,
     DELTA,
     EPSILON,
     Accounting,
@@ -23,8 +24,8 @@ def plan(
     patients: Annotated[int, typer.Option(help="How many patients the cohort has.")],
     epsilon: Annotated[float, EPSILON],
     delta: Annotated[float, DELTA],
-    method: Method = "trust",
-    accounting: Accounting = Accountings.zcdp,
+    method: Method = DEFAULT_METHOD,
+    accounting: Accounting = Accountings.gaussian,
     json: Json = False,
 ) -> None:
     """Show everything a fit would release and what it would cost, before any patient is read."""
