@@ -8,8 +8,8 @@ import pytest
 
 from dossier.conftest import World
 from dossier.test_public_edition import Elements
-from longsynth.dossier.internal.audit_file import Audit, Panels, Score
-from longsynth.dossier.internal.verdicts import Verdict, verdicts
+from longsynth.dossier.audited.audit_file import Audit, Panels, Score
+from longsynth.dossier.audited.verdicts import Verdict, verdicts
 from longsynth.govern.release import load_release
 
 

@@ -9,10 +9,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from longsynth.dossier.audited.audit_file import Audit
+from longsynth.dossier.audited.content import CONTENTS, internal_content
 from longsynth.dossier.charts.tradeoff import FRAME, found_at
 from longsynth.dossier.facts import Facts
-from longsynth.dossier.internal.audit_file import Audit
-from longsynth.dossier.internal.content import CONTENTS, internal_content
 from longsynth.dossier.noise import PATIENTS, SEED, Drawn
 from longsynth.dossier.public.account import account
 from longsynth.dossier.public.examples import examples

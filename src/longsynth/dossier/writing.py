@@ -4,8 +4,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from longsynth.dossier.audited.audit_file import read_audit
 from longsynth.dossier.gather import gather, release_folder
-from longsynth.dossier.internal.audit_file import read_audit
 from longsynth.dossier.noise import draw
 from longsynth.dossier.page import internal_page, public_page
 from longsynth.dossier.pdf import browser, write_pdf
