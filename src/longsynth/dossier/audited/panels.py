@@ -1,5 +1,6 @@
 """Pictures of real against synthetic patients, variable by variable."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -54,11 +55,11 @@ def _of(found: dict[str, Any], *path: Any) -> dict[Series, Any]:
     return picked
 
 
-def _zeros(values: list[float | None]) -> list[float]:
+def _zeros(values: Sequence[float | None]) -> list[float]:
     return [x or 0.0 for x in values]
 
 
-def apart(a: list[float | None], b: list[float | None]) -> float:
+def apart(a: Sequence[float | None], b: Sequence[float | None]) -> float:
     """Total variation: the share that would have to move for two histograms to agree."""
     return sum(abs(x - y) for x, y in zip(_zeros(a), _zeros(b), strict=True)) / 2
 
@@ -87,13 +88,11 @@ def _distribution(schema: Schema, found: dict[str, Any], v: int) -> Figure:
 def _middle(variable: Variable, says: dict[str, Any]) -> str:
     """The middle and nine in ten, or the commonest level, in as few words as it takes."""
     low, middle, high = says["middle"]
-    if variable.kind == "continuous" and middle is not None:
+    if variable.kind == "continuous":
+        if middle is None:
+            return "no readings"
         return f"{number(middle)} {variable.unit}".rstrip() + f" ({number(low)}–{number(high)})"
-    share, name = (
-        max(zip(_zeros(says["shares"]), says["levels"], strict=True))
-        if "levels" in says
-        else (0.0, "nothing")
-    )
+    share, name = max(zip(_zeros(says["shares"]), says["levels"], strict=True))
     return f"most often {name} ({percent(share)})"
 
 
@@ -154,9 +153,7 @@ def _missing(schema: Schema, found: dict[str, Any], part: str) -> Figure:
     ]
     worst = max(pairs, default=(0.0, "nothing"))
     summary = f"Furthest apart: {worst[1]}, by {100 * worst[0]:.1f} points."
-    title = {"all": "Missing readings", "event": "Missing, by event", "group": "Missing, by group"}[
-        part
-    ]
+    title = "Missing readings" if part == "all" else f"Missing, by {part}"
     about = f"Share of slots in use without a reading, real and synthetic. {summary}"
     picture = bars(f"missing-{part}", title, about, names, rows)
     return Figure(f"missing-{part}", title, picture, summary)
@@ -164,7 +161,7 @@ def _missing(schema: Schema, found: dict[str, Any], part: str) -> Figure:
 
 def _gaps(found: dict[str, Any]) -> Figure:
     shares = {s: _zeros(x) for s, x in _of(found, "gaps", "shares").items()}
-    moved = percent(apart(shares[REAL], shares[SYNTHETIC]))  # type: ignore[arg-type]
+    moved = percent(apart(shares[REAL], shares[SYNTHETIC]))
     summary = f"{moved} of the gaps would have to move for the two to agree."
     title, edges = "Hours between slots", found["real"]["gaps"]["edges"]
     picture = steps("compare-gaps", title, summary, edges, shares, unit="hours")
@@ -178,7 +175,7 @@ def _lengths(schema: Schema, found: dict[str, Any]) -> tuple[Figure, ...]:
     for part in ("all", "event0", "event1"):
         level = _named(schema, "all" if part == "all" else "event", part)
         shares = {s: _zeros(x) for s, x in _of(found, "lengths", "shares", part).items()}
-        moved = percent(apart(shares[REAL], shares[SYNTHETIC]))  # type: ignore[arg-type]
+        moved = percent(apart(shares[REAL], shares[SYNTHETIC]))
         summary = f"{moved} of the patients would have to move for the two to agree."
         title, id_ = f"Slots used: {level}", f"compare-lengths-{part}"
         edges = found["real"]["lengths"]["edges"]

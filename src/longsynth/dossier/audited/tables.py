@@ -85,7 +85,7 @@ def subgroups(schema: Schema, audit: Audit) -> Table:
         if model in ("", "logistic") and weighted
     ]
     found = [audit.of("subgroups", *source) for source in sources]
-    metrics = [m for m in found[0] if m.endswith("_auprc") or m.endswith("_ece")] if found else []
+    metrics = [m for m in found[0] if m.endswith(("_auprc", "_ece"))] if found else []
     rows = tuple(
         (
             _part(schema, metric),

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup, escape
 
+from longsynth.portrait.scales import nice_width
+
 Number = float | None
 Span = tuple[float, float]
 
@@ -156,9 +158,7 @@ def path(points: Sequence[tuple[float, float]]) -> str:
 
 def nice_ticks(low: float, high: float, most: int = 5) -> list[float]:
     """Round numbers within a range."""
-    span = (high - low) or 1.0
-    power = 10.0 ** np.floor(np.log10(span / most))
-    step = next(power * k for k in (1, 2, 5, 10, 20) if span / (power * k) <= most + 1e-9)
+    step = nice_width((high - low) or 1.0, most)
     first = np.ceil(low / step - 1e-9) * step
     return [round(float(x), 12) + 0.0 for x in np.arange(first, high + step * 1e-6, step)]
 
