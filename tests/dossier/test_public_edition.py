@@ -16,11 +16,15 @@ from longsynth.dossier.gather import gather
 from longsynth.dossier.noise import draw, noised
 from longsynth.dossier.public.promise import promise, up
 from longsynth.dossier.writing import write_dossier
+from longsynth.govern.form.file import load_form
+from longsynth.govern.keys import load_private, make_keys
 from longsynth.govern.release import load_release
+from longsynth.govern.signature import signature_json, signature_of
 from longsynth.io.writer import write_cohort
 from longsynth.privacy.noise import OpenDPNoise
 from longsynth.records import Cohort
 from longsynth.run import run_fit
+from longsynth.simulate import simulate, simulated_schema
 from support import constant_add
 from ward import ward_cohort, ward_schema
 
@@ -185,3 +189,27 @@ def test_every_picture_has_a_name_a_description_and_words_below(world: World) ->
         assert len(re.findall("<figcaption>", text)) >= len(pictures)
         ids = re.findall(r'\sid="([^"]+)"', text)
         assert len(ids) == len(set(ids))
+
+
+def test_a_governed_and_signed_release_prints_its_form_and_who_signed(tmp_path: Path) -> None:
+    form = Path(__file__).parents[2] / "examples/governance.yaml"
+    cohort, run = tmp_path / "cohort", tmp_path / "run"
+    cohort.mkdir()
+    write_cohort(cohort, simulated_schema(), [simulate(120, seed=1)])
+    run_fit(cohort, run, epsilon=4.0, delta=1e-5, governance=form, fitted_by="data engineer")
+    make_keys(tmp_path / "key")
+    key = load_private(tmp_path / "key")
+    manifest = (run / "release/manifest.json").read_bytes()
+    signature = signature_of(manifest, key, "data steward")
+    (run / "release/signature.json").write_bytes(signature_json(signature))
+    write_dossier(run, tmp_path / "page.html", governance=form, redraws=0)
+    text = (tmp_path / "page.html").read_text()
+    said = Elements(text).said
+    asked = load_form(form)
+    for words in (asked.says.study.title, asked.sha256, asked.says.budget.epsilon_reason):
+        assert " ".join(words.split()) in said
+    assert f"Signed by data steward with key {key.public.fingerprint}" in said
+    assert "Fitted by data engineer; signed by data steward" in said
+    assert "\nlongsynth verify release --key KEY.pub</code>" in text
+    assert "No budget book was kept" in said
+    assert "The noise is not drawn here" in said
