@@ -12,6 +12,7 @@ from longsynth.commands.budget import app as budget
 from longsynth.commands.by_example import ByExample
 from longsynth.commands.check import check
 from longsynth.commands.demo import demo
+from longsynth.commands.dossier import dossier
 from longsynth.commands.ending import run
 from longsynth.commands.fit import fit
 from longsynth.commands.governance import app as governance
@@ -82,6 +83,7 @@ _add(RELEASE, sample, "sample run/release --patients 500 --seed 7 --out syntheti
 _add(CHECK, ledger, "ledger run/release")
 _add(CHECK, verify, "verify run/release synthetic")
 _add(CHECK, audit, "audit --train cohort --test held-out --synthetic synthetic --out audit")
+_add(CHECK, dossier, "dossier run --out dossier.html")
 app.add_typer(attack, name="attack", rich_help_panel=CHECK)
 app.add_typer(bench, name="bench", rich_help_panel=CHECK)
 

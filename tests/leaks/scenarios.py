@@ -74,6 +74,11 @@ def steps(cohort: Path, work: Path) -> list[Step]:
             "audit",
             (*real, "--synthetic", drawn, "--canary", run / "release", "--out", work / "audit"),
         ),
+        Step("dossier", (run, "--out", work / "public.html", "--redraws", 2)),
+        Step(
+            "dossier",
+            (run, "--audit", work / "audit", "--out", work / "internal.html", "--redraws", 0),
+        ),
     ]
 
 

@@ -73,6 +73,7 @@ def audit(
     from longsynth.audit.audit import audit as judge
     from longsynth.audit.audit import write_audit
     from longsynth.audit.classifiers import require_sklearn
+    from longsynth.audit.panels import drawn_from, write_panels
     from longsynth.audit.refit import refit_like
     from longsynth.audit.synthetic_folder import read_synthetic
     from longsynth.errors import Refused
@@ -102,6 +103,12 @@ def audit(
         cohorts = trained, tested, drawn, outsiders
         result = judge(schema, *cohorts, refit=refit, watch=watch, bootstrap=bootstrap)
         write_audit(result, scratch)
+        write_panels(
+            scratch,
+            result,
+            {"real": tested, "training": trained, "synthetic": drawn},
+            drawn_from(synthetic),
+        )
     if json:
         print_json(result.tidy())
         return
