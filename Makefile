@@ -53,7 +53,7 @@ $(DOCS): $(STAMP)
 	touch $(DOCS)
 
 docs: $(DOCS)  ## the documentation site, in site/
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html"
 
 clean:

@@ -7,23 +7,12 @@ again on seeds that had no part in choosing them; the best of these is `dp-marko
 """
 
 import argparse
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-from threadpoolctl import threadpool_limits
+from search import Search
 
-from longsynth.benchmark.cells import Kept, Key, setting
-from longsynth.benchmark.making import judged
-from longsynth.benchmark.results import Results, read_results
-from longsynth.benchmark.worlds import world
 from longsynth.methods.private.dp_markov import DPMarkov, Rule
-
-PATIENTS, EPSILONS = 504, (1.0, 2.0, 4.0, 12.0)
-SEEDS, AGAIN = tuple(range(101, 106)), tuple(range(106, 113))  # to choose, and to judge the chosen
-BEST = 4
-ADDED = ("brier", "ece", "marginal_ks", "correlation_error", "autocorrelation_error")
 
 OLD = Rule(
     bins=10, focus=0.0, halves=False, states=60, drawn=False, threshold=1.0, steady=False,
@@ -113,52 +102,20 @@ def settings() -> dict[str, Rule]:
     }
 
 
-def loss(results: Results, experiment: str, name: str) -> float:
-    """The mean over budgets of five errors less AUPRC: each lies between 0 and about .4."""
-    found = []
-    for epsilon in EPSILONS:
-        label = setting(PATIENTS, epsilon)
-        mean = {
-            m: float(np.mean(results.values(experiment, name, label, m))) for m in (*ADDED, "auprc")
-        }
-        found.append(sum(mean[m] for m in ADDED) - mean["auprc"])
-    return float(np.mean(found))
-
-
-def judge(out: Path, experiment: str, rules: dict[str, Rule], seeds: Iterable[int]) -> None:
-    kept, simulated = Kept(out), world("simulated")
-    for name, rule in rules.items():
-        for epsilon in EPSILONS:
-            for seed in seeds:
-                key = Key(experiment, name, setting(PATIENTS, epsilon), seed)
-                if key in kept.done:
-                    continue
-                train = simulated.train(PATIENTS, seed)
-                found = judged(
-                    DPMarkov(rule),
-                    simulated.judge,
-                    train,
-                    epsilon=epsilon,
-                    seed=seed,
-                    boosted=False,
-                )
-                kept.add(key, found)
+SEARCH = Search(
+    {name: DPMarkov(rule) for name, rule in settings().items()},
+    stands="old",
+    epsilons=(1.0, 2.0, 4.0, 12.0),
+    seeds=tuple(range(101, 106)),
+    again=tuple(range(106, 113)),
+    best=4,
+)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="the result file")
-    out, rules = parser.parse_args().out, settings()
-    with threadpool_limits(limits=1):
-        judge(out, "search", rules, SEEDS)
-        ranked = sorted(rules, key=lambda name: loss(read_results(out), "search", name))
-        best = {name: rules[name] for name in (*ranked[:BEST], "old")}
-        judge(out, "again", best, AGAIN)
-    results = read_results(out)
-    for name in ranked:
-        print(f"{loss(results, 'search', name):.3f} {name}")
-    for name in best:
-        print(f"{loss(results, 'again', name):.3f} again: {name}")
+    SEARCH.run(parser.parse_args().out)
 
 
 if __name__ == "__main__":

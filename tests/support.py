@@ -48,7 +48,12 @@ def small_schema(*, length: str = "variable", **constants: object) -> Schema:
 
 
 def small_plan(patients: int, schema: Schema | None = None, **wanted: object) -> Plan:
-    arguments: dict[str, object] = {"epsilon": 4.0, "delta": 1e-5} | wanted
+    arguments: dict[str, object] = {
+        "epsilon": 4.0,
+        "delta": 1e-5,
+        "method": "trust",
+        "accounting": "zcdp",
+    } | wanted
     return plan(schema or small_schema(), patients, **arguments)  # type: ignore[arg-type]
 
 

@@ -88,7 +88,9 @@ def test_without_noise_the_model_learns_the_cohorts_moments(
     }
     schema = Schema.model_validate(base.model_dump() | {"constants": wanted})
     cohort = simulate(4000, seed=101)
-    model = model_of(fit(cohort, plan(schema, 4000, epsilon=4, delta=1e-5), noise=NoNoise()))
+    model = model_of(
+        fit(cohort, plan(schema, 4000, epsilon=4, delta=1e-5, method="trust"), noise=NoNoise())
+    )
     mass = np.bincount((cohort.site * 2 + cohort.group) * 2 + cohort.event, minlength=12) / 4000
     assert model.strata.mass == pytest.approx(mass, abs=1e-9)
     assert model.strata.weight[mass > 0] == pytest.approx(1, abs=1e-6)

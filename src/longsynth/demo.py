@@ -14,7 +14,7 @@ from longsynth.govern.synthetic_folder import Recipe, write_synthetic
 from longsynth.govern.verify import verify
 from longsynth.io.tables import read_cohort
 from longsynth.io.writer import write_cohort
-from longsynth.methods.registry import model_of
+from longsynth.methods.registry import DEFAULT, model_of
 from longsynth.report.compare import Row, compare
 from longsynth.report.plots import plot_all
 from longsynth.report.terminal import stdout
@@ -35,7 +35,7 @@ def run_demo(out: Path) -> None:
         synthetic.mkdir()
         console.print(f"1. simulate  {PATIENTS} patients, seed {SEED}")
         write_cohort(cohort, simulated_schema(), simulate(PATIENTS, seed=SEED).batches())
-        console.print(f"2. fit       ε = {EPSILON:g}, δ = {DELTA:g}, method 'trust'")
+        console.print(f"2. fit       ε = {EPSILON:g}, δ = {DELTA:g}, method '{DEFAULT}'")
         run_fit(cohort, run, epsilon=EPSILON, delta=DELTA)
         console.print(f"3. sample    {PATIENTS} synthetic patients, seed {SYNTHETIC_SEED}")
         bundle = load_release(run / "release")
@@ -56,9 +56,6 @@ def run_demo(out: Path) -> None:
         )
         plots = plot_all(schema, real, drawn, internal)
         console.print(_table(rows))
-    console.print(
-        "\nThe paper's method on so few patients: the noise is larger than most of the structure."
-    )
     console.print(f"""
 Where to look:
   {out}/run/release/STATEMENT.md   the promise, for a board

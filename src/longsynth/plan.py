@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from math import sqrt
 
 from longsynth.methods.method import PrivateMethod, Stage
-from longsynth.methods.registry import private_method
-from longsynth.privacy.budget import Accounting, Budget
+from longsynth.methods.registry import DEFAULT, private_method
+from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting, Budget
 from longsynth.privacy.curator import planned_ledger
 from longsynth.privacy.ledger import Ledger
 from longsynth.schema import Schema
@@ -27,13 +27,17 @@ def plan(
     *,
     epsilon: float,
     delta: float,
-    method: str = "trust",
-    accounting: Accounting = "zcdp",
+    method: str = DEFAULT,
+    accounting: Accounting = DEFAULT_ACCOUNTING,
 ) -> Plan:
     """Return the plan for N patients, or refuse it whole."""
-    chosen = private_method(method)
     budget = Budget(float(epsilon), float(delta), accounting)
+    return plan_of(private_method(method), schema, patients, budget)
+
+
+def plan_of(method: PrivateMethod, schema: Schema, patients: int, budget: Budget) -> Plan:
+    """The same, of a method that need not be in the registry."""
     settled = schema.settled(patients, sqrt(2 * budget.rho))
-    stages = chosen.stages(settled)
+    stages = method.stages(settled)
     lines = [line for stage in stages for line in stage]
-    return Plan(settled, chosen, stages, planned_ledger(lines, budget, patients))
+    return Plan(settled, method, stages, planned_ledger(lines, budget, patients))

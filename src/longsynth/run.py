@@ -23,9 +23,9 @@ from longsynth.govern.provenance import Provenance
 from longsynth.govern.release import Release, release_files
 from longsynth.io.tables import CohortFolder
 from longsynth.methods.method import PrivateMethod
-from longsynth.methods.registry import method_named
+from longsynth.methods.registry import DEFAULT, method_named
 from longsynth.plan import plan
-from longsynth.privacy.budget import Accounting
+from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting
 from longsynth.privacy.noise import NoiseSource
 from longsynth.report.internal import NOTICE, Watched, cohort_notes, raw_facts
 from longsynth.report.terminal import counted_by, progress_bar
@@ -39,8 +39,8 @@ def run_fit(
     *,
     epsilon: float | None = None,
     delta: float | None = None,
-    method: str = "trust",
-    accounting: Accounting = "zcdp",
+    method: str = DEFAULT,
+    accounting: Accounting = DEFAULT_ACCOUNTING,
     book: Path | str | None = None,
     dataset: str | None = None,
     governance: Path | str | None = None,

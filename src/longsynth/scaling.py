@@ -69,7 +69,8 @@ class Scaling:
     def from_unit(self, unit: Floats) -> Floats:
         """The inverse of `unit`, for any number."""
         raw = self._middle + unit * self._half
-        raw = np.where(self._log, np.exp(np.where(self._log, raw, 0.0)), raw)
+        with np.errstate(over="ignore"):  # what is beyond any number is cut at the bound below
+            raw = np.where(self._log, np.exp(np.where(self._log, raw, 0.0)), raw)
         raw = np.where(self._whole, np.rint(raw), raw)
         if self._step.any():  # in steps from zero, as a device or a laboratory records
             step = np.where(self._step > 0, self._step, 1.0)

@@ -19,6 +19,8 @@ def load_schema(path: Path | str) -> Schema:
 
 def schema_text(path: Path | str) -> str:
     """Return what stands in a schema.yaml, comments and all."""
+    if (run := _file(path).parent).joinpath("release").is_dir() and not _file(path).exists():
+        raise SchemaError(f"{run} is a run: give the cohort's folder, or {run / 'release'}.")
     return _FORMAT.decode(_FORMAT.read(_file(path)), str(_file(path)))
 
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from longsynth import read_cohort, verify
 
 SMALL = Path(__file__).with_name("small_study.py")  # `longsynth bench`, in small
-PROMISE = ["--epsilon", "12", "--delta", "1e-5"]
+PROMISE = ["--epsilon", "12", "--delta", "1e-5", "--method", "trust"]
 AUDIT = {"AUDIT.md", "audit.json", "predictions.parquet"}
 INTERNAL = {"NOT_FOR_RELEASE.md", "cohort.json", "reading.json", "run.json"}
 

@@ -7,6 +7,7 @@ from audit.audit_support import changed, plain_schema, series
 from longsynth.audit.attacks.attribute import attribute_scores
 from longsynth.audit.attacks.canary import (
     QUANTILE,
+    Refit,
     canary_record,
     canary_scores,
     exposure,
@@ -15,10 +16,18 @@ from longsynth.audit.attacks.canary import (
 )
 from longsynth.audit.attacks.fingerprint import Scale, nearest, records
 from longsynth.audit.attacks.membership import membership_scores
+from longsynth.audit.page import bound_said
 from longsynth.audit.score import Score
+from longsynth.fit import fit, fit_without_privacy
+from longsynth.methods.registry import model_of
+from longsynth.plan import plan
+from longsynth.privacy.budget import Budget
 from longsynth.records import Cohort
+from longsynth.redteam.fast_noise import FastNoise
+from longsynth.sample import sample
 from longsynth.schema import Schema
 from longsynth.simulate import simulate, simulated_schema
+from longsynth.synthetic import Synthetic
 from support import random_cohort, small_schema
 
 ATTACKS = ("mia_auc", "mia_density_auc")
@@ -197,10 +206,11 @@ def test_attacks_repeat() -> None:
 
 def test_canaries_are_found_in_copies_and_four_more_than_one() -> None:
     schema, train, control, _ = people()
-    scores = canary_scores(schema, train, control, lambda planted, _: planted, bootstrap=40)
+    scores = canary_scores(schema, train, control, Refit(lambda planted, _: planted), bootstrap=40)
     found = by_metric(scores)
     assert found["canary_advantage_4"].value == pytest.approx(4 / 400)
     assert found["canary_advantage_1"].value == pytest.approx(1 / 400)
+    assert found["canary_auroc_4"].value == found["canary_auroc_1"].value == 1.0
     assert found["canary_baseline"].value == QUANTILE
     assert all("proof" not in s.note and "safe" not in s.note and s.note for s in scores)
 
@@ -211,14 +221,50 @@ def test_an_interval_of_canaries_spans_the_differences_between_fits() -> None:
     def learns_now_and_then(planted: Cohort, draw: int) -> Cohort:
         return planted if draw % 2 else fresh
 
-    scores = canary_scores(schema, train, control, learns_now_and_then, bootstrap=200)
+    scores = canary_scores(schema, train, control, Refit(learns_now_and_then), bootstrap=200)
     advantage = by_metric(scores)["canary_advantage_4"]
     assert 0 < advantage.lower < advantage.value < advantage.upper < 4 / 400
 
 
 def test_a_canary_that_nobody_learnt_from_gives_no_advantage() -> None:
     schema, train, control, fresh = people()
-    scores = canary_scores(schema, train, control, lambda *_: fresh, bootstrap=40)
+    scores = canary_scores(schema, train, control, Refit(lambda *_: fresh), bootstrap=40)
     found = by_metric(scores)
     assert found["canary_advantage_4"].value == found["canary_advantage_1"].value == 0
     assert found["canary_exposure_1"].value == found["canary_exposure_control"].value
+    assert found["canary_auroc_4"].value == found["canary_auroc_1"].value == 0.5
+
+
+def test_a_method_that_copies_under_a_budget_is_above_its_bound() -> None:
+    schema, train, control, fresh = people()
+    budget = Budget(1.0, 1e-5)
+    for draw, says in ((lambda planted, _: planted, "ABOVE"), (lambda *_: fresh, "not contradict")):
+        found = canary_scores(schema, train, control, Refit(draw, budget), bootstrap=40)
+        assert says in bound_said(by_metric(found))
+
+
+def test_a_copying_method_gives_a_canary_away_and_trust_stays_within_its_bound() -> None:
+    schema, train, control, _ = people()
+    planned = plan(schema, train.patients, epsilon=1.0, delta=1e-5, method="trust")
+    noise = FastNoise(np.random.SeedSequence(5))
+
+    def copying(planted: Cohort, seed: int) -> Synthetic:
+        bundle = fit_without_privacy(planted, schema, "bootstrap")
+        return sample(model_of(bundle), planted.patients, seed=seed)
+
+    def private(planted: Cohort, seed: int) -> Synthetic:
+        return sample(model_of(fit(planted, planned, noise=noise)), planted.patients, seed=seed)
+
+    kept = Refit(private, planned.ledger.budget)
+    fired, held = (
+        by_metric(canary_scores(schema, train, control, refit, bootstrap=100))
+        for refit in (Refit(copying), kept)
+    )
+    for metric in ("canary_auroc_4", "canary_auroc_1"):
+        assert fired[metric].lower > 0.5
+        bound = held[metric.replace("auroc", "auroc_bound")].value
+        assert held[metric].lower < bound < 1
+        assert 1 - held[metric].upper < bound
+        assert fired[metric].value > bound
+    assert fired["canary_advantage_4"].lower > 0
+    assert "canary_auroc_bound_1" not in fired

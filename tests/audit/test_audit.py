@@ -79,6 +79,7 @@ def test_the_files_say_on_top_that_they_may_not_leave(result: AuditResult, tmp_p
         "audit.json",
         "predictions.parquet",
         "curves.png",
+        "attacks.png",
     }
     assert all(p.stat().st_size for p in paths)
     page = (tmp_path / "AUDIT.md").read_text()
@@ -169,7 +170,7 @@ def test_awkward_cohorts_are_audited_without_a_warning(name: str, tmp_path: Path
     found = audit(schema, *cohorts, bootstrap=3)
     for row in found.rows:
         assert np.isfinite(row.score.value) or row.score.note, (row.section, row.score)
-    assert len(write_audit(found, tmp_path)) == 4
+    assert len(write_audit(found, tmp_path)) == 5
 
 
 def test_synthetic_weights_are_read_in_the_order_of_the_patients(tmp_path: Path) -> None:

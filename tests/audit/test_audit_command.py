@@ -1,5 +1,6 @@
 """The command, as a steward runs it."""
 
+import inspect
 import json
 from pathlib import Path
 
@@ -9,12 +10,17 @@ import typer
 from typer.testing import CliRunner
 
 from audit.audit_support import weighted
+from longsynth.audit.attacks.canary import COPIES, REFITS
+from longsynth.commands import audit as command
 from longsynth.commands.audit import audit
 from longsynth.errors import Refused
+from longsynth.govern.release import load_release
+from longsynth.govern.synthetic_folder import RECIPE, Recipe, recipe_json
 from longsynth.io.writer import write_cohort
 from longsynth.run import run_fit
 from longsynth.simulate import simulate, simulated_schema
 
+DOCS = Path(__file__).parents[2] / "docs"
 app = typer.Typer()
 app.command()(audit)
 
@@ -80,20 +86,54 @@ def test_schemas_that_differ_are_refused_and_nothing_is_written(work: Path) -> N
 def test_a_run_is_fitted_again_with_canaries(work: Path, method: str, part: str) -> None:
     promise = {"epsilon": 4.0, "delta": 1e-5} if part == "release" else {}
     run_fit(work / "train", work / "run", method=method, **promise)  # type: ignore[arg-type]
-    code, output, error = run(work, "--bootstrap", 20, "--canary", work / "run" / part)
+    named = work / "run" / part if method == "trust" else work / "run"
+    code, output, error = run(work, "--bootstrap", 20, "--canary", named)
     assert code == 0, error
     assert "canary_exposure_control" in output
     page = (work / "audit" / "AUDIT.md").read_text()
-    assert "fitted again each time" in page
+    assert "fitted again 16 times each" in page
     rows = {r["metric"]: r for r in json.loads((work / "audit" / "audit.json").read_text())}
     advantage = rows["canary_advantage_4"]
     assert advantage["lower"] <= advantage["value"] <= advantage["upper"]
     assert (advantage["lower"] > 0) == (method == "bootstrap")
+    assert ("canary_auroc_bound_1" in rows) == (method == "trust")
+    assert "nothing of these fits was released" in page
+    assert f"({method}, {'ε = 4, δ = 1e-05' if method == 'trust' else 'NOT PRIVATE'})" in page
+    assert (work / "audit" / "attacks.png").stat().st_size > 10_000
+
+
+def test_patients_drawn_from_another_run_are_refused_before_anything_is_written(work: Path) -> None:
+    for name in ("one", "another"):
+        run_fit(work / "train", work / name, method="trust", epsilon=1.0, delta=1e-5)
+    bundle = load_release(work / "another" / "release")
+    (work / "drawn" / RECIPE).write_bytes(recipe_json(Recipe(bundle.fingerprint, 100, 3)))
+    code, _, error = run(work, "--canary", work / "one")
+    assert code != 0
+    assert isinstance(error, Refused)
+    assert "was not drawn from" in str(error)
+    assert not (work / "audit").exists()
+
+
+def test_a_cohort_of_another_size_than_the_fitted_one_is_refused(work: Path) -> None:
+    run_fit(work / "test", work / "run", method="trust", epsilon=1.0, delta=1e-5)
+    code, _, error = run(work, "--canary", work / "run")
+    assert code != 0
+    assert isinstance(error, Refused)
+    assert "was fitted to 80 patients" in str(error)
+    assert not (work / "audit").exists()
+
+
+def test_the_help_and_the_docs_say_how_many_fits_canaries_cost() -> None:
+    fits = f"{len(COPIES) * REFITS} "
+    assert f"again, {fits}times" in " ".join((inspect.getsource(command)).split())
+    assert f"costs {fits}fits in memory" in (DOCS / "metrics.md").read_text()
 
 
 def test_without_a_run_the_page_says_that_no_canary_was_planted(work: Path) -> None:
     run(work, "--bootstrap", 0)
-    assert "Not planted" in (work / "audit" / "AUDIT.md").read_text()
+    page = (work / "audit" / "AUDIT.md").read_text()
+    assert "Canaries were not run" in page
+    assert "--canary RUN" in page
 
 
 def test_a_folder_that_is_no_run_is_refused_before_anything_is_written(work: Path) -> None:

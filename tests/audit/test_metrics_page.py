@@ -1,21 +1,14 @@
-"""docs/metrics.md names every metric, and its example runs."""
+"""docs/metrics.md names every metric."""
 
 import re
 from pathlib import Path
 
-import pytest
-
+from longsynth.audit.attacks.canary import Refit
 from longsynth.audit.audit import audit
+from longsynth.privacy.budget import Budget
 from support import random_cohort, small_schema
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
-
-
-def test_the_example_runs_as_written(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(example.strip().splitlines()) <= 30
-    exec(compile(example, "metrics.md", "exec"), {})
-    assert "metric='stay_error'" in capsys.readouterr().out
 
 
 def test_every_metric_is_explained() -> None:
@@ -23,7 +16,8 @@ def test_every_metric_is_explained() -> None:
     cohorts = [random_cohort(40, seed) for seed in (1, 2, 3)]
     variables = "|".join(v.name for v in schema.variables)
     sites = "|".join(schema.sites)
-    result = audit(schema, *cohorts, refit=lambda planted, _: planted, bootstrap=0)
+    refit = Refit(lambda planted, _: planted, Budget(1.0, 1e-5))
+    result = audit(schema, *cohorts, refit=refit, bootstrap=0)
     assert any(row.score.metric.startswith("canary") for row in result.rows)
     for row in result.rows:
         name = re.sub(rf"_({variables}|event)$", "", row.score.metric)

@@ -8,7 +8,7 @@ import pytest
 from audit.audit_support import changed
 from longsynth.audit.agreement import require_agreement
 from longsynth.audit.attacks.attribute import attribute_scores
-from longsynth.audit.attacks.canary import canary_record, canary_scores
+from longsynth.audit.attacks.canary import Refit, canary_record, canary_scores
 from longsynth.audit.audit import audit
 from longsynth.audit.fidelity import fidelity_scores
 from longsynth.audit.summaries import columns_of, feature_names, summaries
@@ -224,7 +224,9 @@ def test_the_canary_has_every_cell_and_none_that_no_record_has() -> None:
     assert canary.observed[0, 0].all()
     assert not canary.observed[0, 1:, STATIC].any()
     train, control = ward_cohort(60, 1), ward_cohort(60, 2)
-    scores = canary_scores(ward_schema(), train, control, lambda planted, _: planted, refits=2)
+    scores = canary_scores(
+        ward_schema(), train, control, Refit(lambda planted, _: planted), refits=2
+    )
     found = {s.metric: s.value for s in scores}
     assert found["canary_exposure_4"] > found["canary_exposure_1"] > 0
 

@@ -5,7 +5,13 @@ from dataclasses import replace
 from longsynth.benchmark.experiments import Experiment, Setting, paper_study
 
 SEEDS, PATIENTS = (11, 22), 120
-SEVERAL = ("dataset", "comparison", "epsilon", "ablation")  # experiments with more than one seed
+SEVERAL = (
+    "dataset",
+    "comparison",
+    "membership",
+    "epsilon",
+    "ablation",
+)  # experiments with more than one seed
 
 
 def miniature(seeds: tuple[int, ...] = SEEDS) -> list[Experiment]:
@@ -13,7 +19,7 @@ def miniature(seeds: tuple[int, ...] = SEEDS) -> list[Experiment]:
     return [
         replace(
             experiment,
-            seeds=experiment.seeds if experiment.name in SEVERAL else experiment.seeds[:1],
+            seeds=experiment.seeds[: len(seeds) if experiment.name in SEVERAL else 1],
             settings=_ends(experiment),
             measures=tuple(m for m in experiment.measures if m != "telling apart"),
             bootstrap=0,

@@ -161,4 +161,6 @@ def test_the_report_shows_the_paper_beside_ours_and_names_differences(study: Pat
     text = (study / "REPORT.md").read_text(encoding="utf-8")
     assert "0.342 ± 0.106" in text  # the paper's
     assert "Ours less paper" in text
-    assert "The attack is not blind" in text
+    assert "Train on real: the membership attack reaches AUROC 1.000" in text
+    assert "(Holm p " in text
+    assert "its ε allows 0.9" in text

@@ -7,12 +7,16 @@ import pytest
 from longsynth.benchmark.cells import Cell, Kept, cells, setting
 from longsynth.benchmark.experiments import BASE_RATE, TRAIN_ON_REAL
 from longsynth.benchmark.flagship_page import flagship_text
-from longsynth.benchmark.making import with_constants
+from longsynth.benchmark.making import planned, with_constants
 from longsynth.benchmark.results import Results, Row, read_results
 from longsynth.benchmark.targets import FLAGSHIP, outcome, targets
 from longsynth.benchmark.worlds import world
 from longsynth.errors import Refused
+from longsynth.methods.registry import private_method
+from longsynth.plan import plan
 from longsynth.simulate import simulate, simulated_schema
+
+ROOT = Path(__file__).parents[2]
 
 
 def rows(method: str, epsilon: float, metric: str, values: list[float]) -> list[Row]:
@@ -111,3 +115,26 @@ def test_wrong_references_move_what_methods_are_told_and_nothing_else() -> None:
     assert (before.centre, before.scale) == (80, 20)
     assert (after.centre, after.scale) == (95, 30)
     assert world("generic references").schema.variables[0].centre is None
+
+
+def test_what_is_missed_without_noise_too_is_laid_to_the_model() -> None:
+    missed = rows(FLAGSHIP, 12, "marginal_ks", [0.03, 0.031])
+    model = flagship_text(Results(missed + rows(FLAGSHIP, 100, "marginal_ks", [0.025, 0.026])))
+    noise = flagship_text(Results(missed + rows(FLAGSHIP, 100, "marginal_ks", [0.015, 0.016])))
+    assert "so the model limits it" in model
+    assert "so noise limits it" in noise
+
+
+def test_the_page_says_what_the_results_say() -> None:
+    found = read_results(ROOT / "benchmarks" / "results" / "flagship.parquet")
+    assert (ROOT / "docs" / "flagship.md").read_text(encoding="utf-8") == flagship_text(found)
+
+
+def test_the_benchmark_plans_as_a_user_does() -> None:
+    """Radii and shares follow from the budget: a benchmark of other ones would say nothing."""
+    ours = planned(private_method(FLAGSHIP), simulated_schema(), 504, epsilon=2)
+    theirs = plan(
+        simulated_schema(), 504, epsilon=2, delta=1e-5, method=FLAGSHIP, accounting="gaussian"
+    )
+    assert ours.schema == theirs.schema
+    assert ours.ledger == theirs.ledger

@@ -25,6 +25,6 @@ def test_the_rule_is_the_best_of_those_judged_again(search: object) -> None:
     rules = search.settings()  # type: ignore[attr-defined]
     assert set(results.methods("search")) == set(rules)
     again = results.methods("again")
-    best = min(again, key=lambda name: search.loss(results, "again", name))  # type: ignore[attr-defined]
+    best = min(again, key=lambda name: search.SEARCH.loss(results, "again", name))  # type: ignore[attr-defined]
     assert rules[best] == Rule()
     assert {row.seed for row in results.rows} <= set(range(101, 121))

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from longsynth.model.copula.factor import Frame, shrunk_blocks
+from longsynth.model.copula.factor import shrunk_blocks
 from longsynth.model.copula.lags import Lags
+from longsynth.model.copula.picture import Frame
 
 SLOTS, V = 8, 4
 M = 2 * V + 1
@@ -80,3 +81,23 @@ def test_whatever_is_seen_correlations_are_correlations(slots: int, size: float)
     assert np.allclose(found, found.transpose(0, 2, 1))
     assert (np.diagonal(found[0]) == 1).all()
     assert (found[:, [0, V], [0, V]] == 1).all()  # what is static is itself at any distance
+
+
+@pytest.mark.parametrize("slots", [1, 2, SLOTS])
+def test_the_picture_s_slope_is_what_small_steps_show(slots: int) -> None:
+    of, rng = frame(static=[1, M - 1], slots=slots), np.random.default_rng(3)
+    at = rng.normal(0, 0.7, of.size)
+    assert of.pooled(at) == pytest.approx(pooled(of.expected(at), of))
+    steps = 1e-5 * np.eye(of.size)
+    seen = np.stack([(of.pooled(at + s) - of.pooled(at - s)) / 2e-5 for s in steps], axis=-1)
+    free = seen != 0  # what is known to be one has no slope
+    assert of.derivative(at)[free] == pytest.approx(seen[free], abs=1e-7)
+    by_hand = np.stack([(of.prior(at + s) - of.prior(at - s)) / 2e-5 for s in steps], axis=-1)
+    assert of.prior_slope == pytest.approx(by_hand, abs=1e-6)
+
+
+def test_a_search_that_begins_elsewhere_ends_at_the_same_picture() -> None:
+    seen, noise = pooled(one_factor(), frame()), np.full((4, M, M), 0.05)
+    found = shrunk_blocks(seen, noise, frame())
+    again = shrunk_blocks(seen, noise, frame(), found.parameters + 0.1)
+    assert again.fitted == pytest.approx(found.fitted, abs=2e-3)

@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from fuzz.cohorts import write_csv
 
-PROMISE = {"epsilon": 1.0, "delta": 1e-5}
+PROMISE = {"epsilon": 1.0, "delta": 1e-5, "method": "trust"}
 
 
 class Fault(Exception):

@@ -80,7 +80,7 @@ def _schema(folder: Path, rng: Generator) -> list[str]:
     if parse_text(dump(schema), "again") != schema:
         raise Fault("a schema that was read does not come back from its file")
     method = one_of(rng, ("trust", "dp-markov", "dp-score"))
-    plan(schema, int(10 ** rng.uniform(0, 7)), **PROMISE, method=method)
+    plan(schema, int(10 ** rng.uniform(0, 7)), **(PROMISE | {"method": method}))
     return []
 
 
@@ -89,7 +89,7 @@ def _base() -> Path:
     """A run, a run without privacy and synthetic patients, made once a process."""
     place = made_once()
     for method in ("trust", "dp-markov"):
-        run_fit(place / "cohort", place / method, **PROMISE, method=method)
+        run_fit(place / "cohort", place / method, **(PROMISE | {"method": method}))
         bundle = load_release(place / method / "release")
         (place / f"drawn {method}").mkdir()
         recipe = Recipe(bundle.fingerprint, 5, 7)

@@ -17,7 +17,7 @@ from longsynth.privacy.budget import Budget
 from longsynth.version import surroundings
 from support import NoNoise
 
-PROMISE = {"epsilon": 4.0, "delta": 1e-5}
+PROMISE = {"epsilon": 4.0, "delta": 1e-5, "method": "trust"}
 RHO = Budget(4.0, 1e-5).rho
 
 
@@ -125,7 +125,7 @@ def test_a_fit_refused_for_another_reason_costs_nothing(
     for wrong in (
         lambda: run_fit(cohort, tmp_path / "taken", **PROMISE, **charged),
         lambda: run_fit(tmp_path / "nowhere", tmp_path / "run", **PROMISE, **charged),
-        lambda: run_fit(cohort, tmp_path / "run", **PROMISE, method="unknown", **charged),
+        lambda: run_fit(cohort, tmp_path / "run", **(PROMISE | {"method": "unknown"}), **charged),
         lambda: run_fit(cohort, tmp_path / "run", epsilon=0.0, delta=1e-5, **charged),
         lambda: run_fit(cohort, tmp_path / "run", method="bootstrap", **charged),
         lambda: run_fit(cohort, tmp_path / "run", **PROMISE, book=book.path, noise=NoNoise()),

@@ -14,6 +14,7 @@ NO_DATA = {  # commands that take nothing about patients, and why
     "demo": "works on simulated patients",
     "bench paper": "works on simulated patients",
     "bench population": "works on simulated patients",
+    "bench membership": "works on simulated patients",
     "attack game": "makes up both cohorts; of a run it reads the public settings alone",
     "methods": "prints a list that is part of the package",
     "keygen": "makes keys; reads no patient and no release",
@@ -59,6 +60,11 @@ def steps(cohort: Path, work: Path) -> list[Step]:
         Step("budget verify", (book,)),
         Step("sample", (run / "release", *draw, drawn)),
         Step("sample", (raw / "internal", *draw, work / "redrawn"), 0, "redrawn"),
+        Step("status", (cohort,)),
+        Step("status", (run,)),
+        Step("status", (run, "--json")),
+        Step("status", (raw,)),
+        Step("status", (drawn, "--json")),
         Step("ledger", (run / "release",)),
         Step("ledger", (run / "release", "--json")),
         Step("sign", (run / "release", "--key", key, "--by", "A. Signer")),
@@ -67,6 +73,11 @@ def steps(cohort: Path, work: Path) -> list[Step]:
         Step(
             "audit",
             (*real, "--synthetic", drawn, "--canary", run / "release", "--out", work / "audit"),
+        ),
+        Step("dossier", (run, "--out", work / "public.html", "--redraws", 2)),
+        Step(
+            "dossier",
+            (run, "--audit", work / "audit", "--out", work / "internal.html", "--redraws", 0),
         ),
     ]
 

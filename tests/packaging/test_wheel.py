@@ -33,6 +33,8 @@ def test_the_wheel_works_when_installed_outside_the_checkout(tmp_path: Path) -> 
     assert found.stdout.startswith(str(place))
     assert (place / "longsynth/simulate/schema.yaml").is_file()
     assert (place / "longsynth/benchmark/paper/study.tex").is_file()
+    assert (place / "longsynth/dossier/templates/style.css").is_file()
+    assert list((place / "longsynth/dossier/templates/fonts").glob("*.woff2"))
     assert (place / "longsynth/py.typed").is_file()
     assert (place / "longsynth/privacy/README.md").is_file()
     shown = run(["-m", "longsynth.cli", "demo", "--out", "demo"], tmp_path, PYTHONPATH=str(place))

@@ -24,8 +24,8 @@ def block(title: str) -> str:
 def test_the_example_of_tidy_tables_gives_the_rows_that_the_page_tells(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for name in ("patients.csv", "events.csv"):
-        (tmp_path / "in" / name).write_text(block(name), encoding="utf-8")
-    (tmp_path / "s.yaml").write_text(block("events"), encoding="utf-8")
+        (tmp_path / "in" / name).write_text(block(f"tidy/{name}"), encoding="utf-8")
+    (tmp_path / "s.yaml").write_text(block("events.yaml"), encoding="utf-8")
     import_cohort("events", str(tmp_path / "in"), tmp_path / "s.yaml", tmp_path / "out")
     rows = rows_of(tmp_path / "out")
     assert [row[:3] for row in rows] == [
@@ -41,7 +41,7 @@ def test_the_example_of_tidy_tables_gives_the_rows_that_the_page_tells(tmp_path:
 @pytest.mark.skipif(COHORTS is None, reason="set LONGSYNTH_COHORTS to the folder of open cohorts")
 @pytest.mark.parametrize("form", ["meds", "omop"])
 def test_the_examples_of_meds_and_omop_import_a_real_cohort(tmp_path: Path, form: str) -> None:
-    (tmp_path / "s.yaml").write_text(block(form), encoding="utf-8")
+    (tmp_path / "s.yaml").write_text(block(f"{form}.yaml"), encoding="utf-8")
     source = Path(COHORTS or "") / f"mimic4_demo_{form}"
     found = import_cohort(form, str(source), tmp_path / "s.yaml", tmp_path / "out")  # type: ignore[arg-type]
     assert found.patients == 100

@@ -78,7 +78,7 @@ def test_the_lines_and_the_noise_are_those_of_the_claim() -> None:
 
 def test_planning_for_so_few_patients_would_give_the_same_lines_and_noise() -> None:
     claim = small_plan(100)
-    few = plan(claim.schema, 3, epsilon=4, delta=1e-5)
+    few = small_plan(3, claim.schema)
     assert few.ledger.entries == claim.ledger.entries
 
 

@@ -52,7 +52,7 @@ def sorted_rows(folder: Path) -> pa.Table:
 @pytest.fixture(scope="module")
 def planned(folder: Path) -> Plan:
     with CohortFolder(folder) as source:
-        return plan(source.schema, source.patients, epsilon=4, delta=1e-4)
+        return plan(source.schema, source.patients, epsilon=4, delta=1e-4, method="trust")
 
 
 def first_pass(planned: Plan) -> dict[str, object]:

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.reading import correlations, first, lags_of, products
 from longsynth.model.copula.lags import Lags
 from longsynth.model.copula.latent import Latent
@@ -23,7 +24,7 @@ def drawn(shown: Example) -> str:
     )
     lags, few = lags_of(shown.released), first(shown.released)
     raw = products(shown.released, few)
-    fit = correlations(raw, shown.released, few)
+    fit = correlations(raw, shown.released, few, Choices())
     truth = _latent(shown.whole, lags)
     panels = (
         ("as released", raw.seen / raw.gain, f"{PATIENTS} patients, ε = {EPSILON}"),

@@ -6,7 +6,7 @@ Attacks stand beside the same attacks on the training patients themselves: that 
 when they succeed. Canaries stand beside fits in which none was planted.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from longsynth.audit.attacks.attribute import attribute_scores
@@ -43,11 +43,13 @@ def audit(
     control: Trajectories | None = None,
     *,
     refit: Refit | None = None,
+    watch: Callable[[], None] = lambda: None,
     bootstrap: int = 200,
     seed: int = 0,
 ) -> AuditResult:
     """Audit synthetic patients. `control`, by default the test cohort, takes the outsiders' part
-    in attacks; neither may have been part of the fit. With `refit` canaries are planted too."""
+    in attacks; neither may have been part of the fit. With `refit` canaries are planted too, and
+    `watch` is called after each of its fits."""
     require_sklearn()
     control = test if control is None else control
     predictions = dict(_predictions(schema, train, test, synthetic))
@@ -67,7 +69,8 @@ def audit(
         for attack in (membership_scores, attribute_scores):
             add("attacks", Source(name), attack(schema, train, control, judged, **chance))
     if refit is not None:
-        add("attacks", Source(REFITS), canary_scores(schema, train, control, refit, **chance))
+        planted = canary_scores(schema, train, control, refit, watch=watch, **chance)
+        add("attacks", Source(REFITS), planted)
     return AuditResult(
         schema=schema,
         rows=rows,
@@ -79,6 +82,7 @@ def audit(
             "control": control.patients,
         },
         bootstrap=bootstrap,
+        refitted=refit.name if refit else "",
     )
 
 

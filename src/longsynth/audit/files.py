@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from longsynth.audit.attack_plot import plot_attacks
 from longsynth.audit.page import page
 from longsynth.audit.plots import plot_curves
 from longsynth.audit.result import WARNING, AuditResult, Source
@@ -16,7 +17,7 @@ from longsynth.schema import Schema
 
 
 def write_audit(result: AuditResult, folder: Path) -> list[Path]:
-    """Write AUDIT.md, audit.json, predictions.parquet and, with matplotlib, curves.png."""
+    """Write AUDIT.md, audit.json, predictions.parquet and, with matplotlib, two pictures."""
     write_whole(folder / "AUDIT.md", page(result).encode())
     content = json.dumps(result.tidy(), indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(folder / "audit.json", f"{content}\n".encode())
@@ -25,7 +26,8 @@ def write_audit(result: AuditResult, folder: Path) -> list[Path]:
     with whole_file(folder / "predictions.parquet") as scratch:
         pq.write_table(whole, scratch)
     names = ["AUDIT.md", "audit.json", "predictions.parquet"]
-    return [folder / name for name in names] + plot_curves(result, folder)
+    pictures = plot_curves(result, folder) + plot_attacks(result, folder)
+    return [folder / name for name in names] + pictures
 
 
 def _table(schema: Schema, source: Source, found: Predictions) -> pa.Table:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from longsynth.audit.attacks.canary import REFITS as FITS
 from longsynth.audit.result import (
     REFITS,
     SYNTHETIC,
@@ -36,12 +37,18 @@ ON_ATTACKS = (
     "the ε of the release, not this table. The same attacks on the training patients themselves "
     "show what success looks like, and the control rows how far chance alone carries them."
 )
-NO_CANARIES = "Not planted: name the run with `--canary` to fit it again with canaries."
+NO_CANARIES = (
+    "Canaries were not run: they need new fits. Type `longsynth audit … --canary RUN` with the run "
+    "that the synthetic patients were drawn from."
+)
 ON_CANARIES = (
     "One extreme patient was put in the place of four training patients, of one, and of none, and "
-    "the run's method fitted again each time. Exposure is the share of synthetic patients nearer "
-    "to the canary than 1 % of the control patients are; its intervals resample fits. No exposure "
-    "above the control is what this attack found, not proof that nothing was learnt."
+    "the run's method ({}) fitted again {} times each, in memory: nothing of these fits was "
+    "released or charged, and what is said of them here is internal. Exposure is the share of "
+    "synthetic patients nearer to the canary than 1 % of the control patients are. AUROC is the "
+    "chance that a fit with the canary comes nearer to it than one without. Intervals resample "
+    "fits. No exposure above the control and an AUROC near 0.5 are what this attack found, not "
+    "proof that nothing was learnt. {}"
 )
 
 
@@ -127,7 +134,21 @@ def _canaries(result: AuditResult) -> list[str]:
         return [NO_CANARIES]
     lines = [["metric", REFITS, "note"], ["---"] * 3]
     lines += [[heading(m, s.better), shown(s), s.note] for m, s in scores.items()]
-    return [ON_CANARIES, _table(lines)]
+    return [ON_CANARIES.format(result.refitted, FITS, bound_said(scores)), _table(lines)]
+
+
+def bound_said(scores: dict[str, Score]) -> str:
+    """Whether one copy stays within what the budget allows, as far as the interval can tell."""
+    one, bound = scores["canary_auroc_1"], scores.get("canary_auroc_bound_1")
+    if bound is None:
+        return "The method promises nothing, so nothing bounds what a canary gives away."
+    ends = (one.lower, 1 - one.upper) if np.isfinite(one.lower) else (one.value, 1 - one.value)
+    if max(ends) > bound.value:  # a ranking can be turned round
+        return (
+            "One copy's interval lies ABOVE ITS BOUND, which the budget does not allow. So few "
+            "fits can mislead: `longsynth attack game RUN` plays enough of them to decide."
+        )
+    return "The fits do not contradict the bound of one copy; `longsynth attack game` tests it."
 
 
 def group_warnings(result: AuditResult) -> str:

@@ -39,6 +39,7 @@ class AuditResult:
     predictions: dict[Source, Predictions]
     patients: dict[str, int]  # of each cohort, train to control
     bootstrap: int
+    refitted: str = ""  # the mechanism that canaries were planted before; "": none were
 
     def of(self, section: str, source: Source) -> dict[str, Score]:
         """Return one row of a section by metric."""

@@ -12,11 +12,13 @@ from longsynth.privacy.budget import Accounting
 PROPOSED = "trust"
 BASELINES = ("bootstrap", "independent", "temporal-pca", "scorediff", "dp-markov", "dp-score")
 METHODS = (*BASELINES, PROPOSED)  # the order of every table and figure
+PRIVATE = ("dp-markov", "dp-score", PROPOSED)
 TRAIN_ON_REAL, BASE_RATE = "train on real", "base rate"
 REFERENCES = (TRAIN_ON_REAL, BASE_RATE)  # judged like a method, but nothing is synthesised
 
 SEEDS = (11, 22, 33, 44, 55)  # tab:configuration
 POPULATION_SEEDS = (*SEEDS, *range(201, 216))
+MEMBERSHIP_SEEDS = (*POPULATION_SEEDS, *range(216, 236))
 ABLATION_SEEDS = 3  # how many of the seeds
 COMPARISON_BOOTSTRAP = 200  # resamples of the judged patients for each seed's own interval
 
@@ -106,9 +108,10 @@ def paper_study(
             methods,
             drawn,
             {MAIN: base},
-            (*QUALITY, "telling apart", "attribute", "membership elsewhere"),
+            (*QUALITY, "telling apart", "attribute"),
             bootstrap=COMPARISON_BOOTSTRAP,
         ),
+        membership_experiment(only(("bootstrap", *PRIVATE)), further(drawn), {MAIN: base}),
         Experiment(
             "epsilon",
             "What does a smaller or larger budget change?",
@@ -175,6 +178,40 @@ def paper_study(
             references=False,
         ),
     )
+
+
+def membership_experiment(
+    methods: tuple[str, ...], seeds: tuple[int, ...], settings: Mapping[str, Setting]
+) -> Experiment:
+    """Return the fair game, beside it what a copy of the training patients looks like."""
+    return Experiment(
+        "membership",
+        "Can members be told from others of the same population?",
+        (*methods, TRAIN_ON_REAL),
+        seeds,
+        settings,
+        ("membership swapped",),
+        references=False,
+    )
+
+
+def membership_study(
+    methods: tuple[str, ...],
+    epsilons: Iterable[float],
+    seeds: Iterable[int] = MEMBERSHIP_SEEDS,
+    train_patients: int = 504,
+) -> tuple[Experiment, ...]:
+    """Return the fair game alone, for any methods and budgets; nobody is split off."""
+    settings = {
+        f"{epsilon:g}": Setting(epsilon=epsilon, patients=train_patients, fresh=2 * train_patients)
+        for epsilon in epsilons
+    }
+    return (membership_experiment(methods, tuple(seeds), settings),)
+
+
+def further(seeds: tuple[int, ...]) -> tuple[int, ...]:
+    """Return four times as many: seeds of few populations cannot tell a small leak from luck."""
+    return tuple(seed + 1000 * turn for turn in range(4) for seed in seeds)
 
 
 def population_study(

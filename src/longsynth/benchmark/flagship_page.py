@@ -1,6 +1,7 @@
 """docs/flagship.md: what must be shown and whether it is, every row with its interval, losses."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from longsynth.benchmark.cells import WITHOUT_BUDGET
 from longsynth.benchmark.experiments import REFERENCES
@@ -32,6 +33,7 @@ TITLES = {
     "pbc": "PBC",
     "cost": "Time and memory",
 }
+HARDLY_ANY_NOISE = 100.0  # the largest ε that a plan takes
 HOW = (
     "Accounting `gaussian`, δ = 1e-5. Simulated patients are judged on 20,000 fresh ones of seed "
     "9001, with as many synthetic as training patients and population weights in every metric and "
@@ -60,6 +62,25 @@ def _must_show(results: Results) -> Iterator[str]:
     yield f"{reached} of {len(found)} entries are reached; {len(found) - len(run)} were not run."
     head = ("Where", "ε", "Metric", "Must be", "Found", "")
     yield markdown_body(Table("", "", head, tuple(_entry(one) for one in found)))
+    yield from _limits(results, [one for one in run if not one.reached])
+
+
+def _limits(results: Results, missed: list[Outcome]) -> Iterator[str]:
+    """Noise or model: what becomes of a missed entry at the largest budget there is."""
+    said = []
+    for one in missed:
+        at_most = replace(one.target, epsilon=HARDLY_ANY_NOISE)
+        there = outcome(results, at_most)
+        if there.reached is not None:
+            what = "noise" if there.reached else "the model"
+            said.append(
+                f"- {TITLES.get(one.target.experiment)}, {_label(one.target.metric)} at ε = "
+                f"{one.target.epsilon:g}: {there.found.mean:.3f} at ε = {HARDLY_ANY_NOISE:g}, "
+                f"so {what} limits it."
+            )
+    if said:
+        yield "What limits the entries that are not reached:"
+        yield "\n".join(dict.fromkeys(said))
 
 
 def _entry(one: Outcome) -> tuple[str, ...]:
@@ -86,11 +107,11 @@ def _multiple(limit: float) -> str:
 
 def _experiment(results: Results, name: str) -> Iterator[str]:
     metrics = COSTS if name == "cost" else SHOWN
-    seeds = results.seeds(name)
-    yield f"{len(seeds)} seeds: {', '.join(map(str, seeds))}."
+    yield f"Seeds: {', '.join(map(str, results.seeds(name)))}."
     for patients in _sizes(results, name):
         lines = list(_lines(results, name, patients))
-        yield f"### {patients:,} training patients"
+        drawn = [results.values(name, m, f"{patients} / {e}", metrics[0]) for m, e in lines]
+        yield f"### {patients:,} training patients, {max(map(len, drawn), default=0)} seeds"
         head = ("Method", "ε", *(_head(m) for m in metrics))
         rows = [(*_who(m, e), *(_with(results, name, m, e, patients, x) for x in metrics))
                 for m, e in lines]  # fmt: skip

@@ -7,9 +7,8 @@ from longsynth.benchmark.judging import Judge, Metrics
 from longsynth.constants import Constants
 from longsynth.fit import fit, fit_without_privacy
 from longsynth.methods.method import Method, PrivateMethod
-from longsynth.plan import Plan
+from longsynth.plan import Plan, plan_of
 from longsynth.privacy.budget import Budget
-from longsynth.privacy.curator import planned_ledger
 from longsynth.records import Cohort
 from longsynth.sample import sample
 from longsynth.schema import Schema
@@ -31,11 +30,7 @@ def made(
 
 
 def planned(method: PrivateMethod, schema: Schema, patients: int, *, epsilon: float) -> Plan:
-    """The plan of a method that need not be in the registry."""
-    settled = schema.settled(patients)
-    stages = method.stages(settled)
-    lines = [line for stage in stages for line in stage]
-    return Plan(settled, method, stages, planned_ledger(lines, _budget(epsilon), patients))
+    return plan_of(method, schema, patients, _budget(epsilon))
 
 
 def judged(

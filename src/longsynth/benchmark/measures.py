@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from longsynth.audit.comparisons.comparison import Comparison
 from longsynth.audit.comparisons.telling_apart import telling_apart
 from longsynth.audit.fidelity import COMPARISONS, fidelity_scores
@@ -35,7 +33,7 @@ from longsynth.synthetic import Synthetic
 
 REPEATS = 3  # of a timing, after one that only warms up; the median counts
 MEGABYTE = 1e6
-ELSEWHERE_SEED, ELSEWHERE = 20_000_000, 4  # added to a seed: other people; how many times
+OTHERS_SEED = 20_000_000  # added to a seed: who changes places with its members
 
 
 @dataclass(frozen=True)
@@ -123,29 +121,35 @@ def _membership(evidence: Evidence) -> list[Score]:
 
     parts, drawn = evidence.parts, _made(evidence)
     return membership_scores(
-        evidence.schema, parts.train, parts.control, drawn, **_resampling(evidence)
+        evidence.schema, parts.train, parts.control, drawn, None, **_resampling(evidence)
     )
 
 
-def _membership_elsewhere(evidence: Evidence) -> list[Score]:
-    """The same attack on synthetic patients whose method never saw these members.
+def _membership_swapped(evidence: Evidence) -> list[Score]:
+    """The same attacks, played twice: two groups of people change places.
 
-    Five splits of few patients are never balanced: this is what they give to an attacker who
-    cannot know anything, so the attack is to be read as its difference from this.
+    The method is fitted to one group and to the other, and each is told from the other with the
+    release that it was in. Whoever is easy to find by chance is then as often an outsider as a
+    member, so an attacker who knows nothing of the fits is at 0.5 but for the luck of the noise.
     """
     from longsynth.audit.attacks.membership import membership_scores
 
     trial, parts, schema = evidence.trial, evidence.parts, evidence.schema
-    found = []
-    for turn in range(ELSEWHERE):
-        seed = ELSEWHERE_SEED + ELSEWHERE * trial.seed + turn
-        others = population(trial.setting, seed).train
-        drawn: Synthetic | Cohort = others
-        if evidence.bundle is not None:
-            drawn = sample(model_of(fitted(trial, schema, others)), others.patients, seed=seed)
-        first, *_ = membership_scores(schema, parts.train, parts.control, drawn, seed=trial.seed)
-        found.append(first.value)
-    return [Score("mia_auc_elsewhere", float(np.mean(found)), math.nan, math.nan, "half")]
+    ours, others = parts.train, population(trial.setting, OTHERS_SEED + trial.seed).train
+    drawn: Synthetic | Cohort = others
+    if evidence.bundle is not None:
+        model = model_of(fitted(trial, schema, others))
+        drawn = sample(model, others.patients, seed=OTHERS_SEED + trial.seed)
+    games = (
+        membership_scores(schema, inside, outside, made, parts.control)
+        for inside, outside, made in ((ours, others, _made(evidence)), (others, ours, drawn))
+    )
+    found = zip(*games, strict=True)
+    return [
+        Score(f"{one.metric}_swapped", (one.value + two.value) / 2, math.nan, math.nan, "half")
+        for one, two in found
+        if not one.metric.endswith("control")
+    ]
 
 
 def _attribute(evidence: Evidence) -> list[Score]:
@@ -226,7 +230,7 @@ MEASURES: dict[str, Callable[[Evidence], list[Score]]] = {
     "fidelity": _fidelity,
     "telling apart": _telling_apart,
     "membership": _membership,
-    "membership elsewhere": _membership_elsewhere,
+    "membership swapped": _membership_swapped,
     "attribute": _attribute,
     "canary": _canary,
     "cost": _cost,

@@ -170,13 +170,6 @@ def paired(results: Results, metric: str, other: str) -> list[float]:
     return [ours[seed] - theirs[seed] for seed in sorted(ours.keys() & theirs.keys())]
 
 
-def less_elsewhere(results: Results, method: str) -> list[float]:
-    """The membership attack, seed by seed, less the one on fits that never saw the members."""
-    here = results.by_seed("comparison", method, MAIN, "mia_auc")
-    elsewhere = results.by_seed("comparison", method, MAIN, "mia_auc_elsewhere")
-    return [here[seed] - elsewhere[seed] for seed in sorted(here.keys() & elsewhere.keys())]
-
-
 def _verdict(found: Summary, paper: float) -> str:
     if found.seeds < 2:
         return ""

@@ -26,7 +26,11 @@ from longsynth.errors import Refused
 from longsynth.folders import not_written, noting
 from longsynth.workers import Watch, work_through
 
-FINISHED = ("validation.json", "POPULATION.md")  # written last: where one is, the study is whole
+FINISHED = (
+    "validation.json",
+    "POPULATION.md",
+    "MEMBERSHIP.md",
+)  # written last: where one is, the study is whole
 LIBRARIES = ("matplotlib", "opendp", "pyarrow", "scikit-learn", "scipy", "threadpoolctl")
 
 

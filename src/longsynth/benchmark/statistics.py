@@ -64,6 +64,19 @@ def less_published(ours: Summary, mean: float, sd: float, seeds: int) -> Summary
     return Summary(gap, math.nan, gap - reach, gap + reach, ours.seeds)
 
 
+def mean_p(values: Sequence[float], mean: float) -> float:
+    """Two-sided p of Student's test that seeds have this mean; NaN for fewer than two of them."""
+    from scipy.stats import t
+
+    found = summary([value - mean for value in values])
+    if found.seeds < 2:
+        return math.nan
+    error = found.sd / math.sqrt(found.seeds)
+    if not error > 0:
+        return 1.0 if found.mean == 0 else 0.0
+    return float(2 * t.sf(abs(found.mean) / error, found.seeds - 1))
+
+
 def wilcoxon_p(differences: Sequence[float]) -> float:
     """Two-sided p of the signed-rank test; exact for few seeds. No difference at all gives 1."""
     from scipy.stats import wilcoxon

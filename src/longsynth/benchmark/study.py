@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from longsynth.benchmark.experiments import (
+    MEMBERSHIP_SEEDS,
     METHODS,
     POPULATION_SEEDS,
     SEEDS,
     Experiment,
+    membership_study,
     paper_study,
     population_study,
 )
@@ -53,6 +55,27 @@ def run_population(
     run_experiments(study, out, jobs=jobs, resume=resume)
     text = population_text(read_results(out / "results.parquet"), train_patients, fresh)
     write_text_whole(out / "POPULATION.md", text)
+    return text
+
+
+def run_membership(
+    out: Path,
+    *,
+    methods: Sequence[str],
+    epsilons: Sequence[float] = (1.0, 4.0, 12.0),
+    seeds: Sequence[int] = MEMBERSHIP_SEEDS,
+    train_patients: int = 504,
+    jobs: int = 1,
+    resume: bool = False,
+) -> str:
+    """Play the fair membership game, write DIR/MEMBERSHIP.md and return its text."""
+    from longsynth.benchmark.membership import membership_text
+
+    _distinct(seeds)
+    study = membership_study(tuple(methods), epsilons, seeds, train_patients)
+    run_experiments(study, out, jobs=jobs, resume=resume)
+    text = membership_text(read_results(out / "results.parquet"), train_patients)
+    write_text_whole(out / "MEMBERSHIP.md", text)
     return text
 
 

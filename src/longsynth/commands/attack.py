@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from longsynth.commands.options import Accountings, Json
 from longsynth.errors import Refused
 
 if TYPE_CHECKING:
@@ -28,17 +28,13 @@ def _attacks() -> None:
     """Keeps `game` a subcommand while it is the only one."""
 
 
-class Accountings(StrEnum):
-    paper = "paper"
-    zcdp = "zcdp"
-    gaussian = "gaussian"
-
-
 @app.command()
 def game(
     run: Annotated[
         Path | None,
-        typer.Argument(help="RUN or RUN/release: play at its settings. Its data are not read."),
+        typer.Argument(
+            metavar="RUN", help="RUN or RUN/release: play at its settings. Its data are not read."
+        ),
     ] = None,
     schema: Annotated[
         Path | None, typer.Option(help="Instead of RUN: schema.yaml; else the simulated cohort's.")
@@ -46,20 +42,26 @@ def game(
     patients: Annotated[int | None, typer.Option(min=1, help="N of the claim.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="ε of the claim.")] = None,
     delta: Annotated[float | None, typer.Option(help="δ of the claim.")] = None,
-    method: Annotated[str | None, typer.Option(help="The generator; default trust.")] = None,
+    method: Annotated[str | None, typer.Option(help="The generator; default copula-score.")] = None,
     accounting: Annotated[
-        Accountings | None, typer.Option(help="How ρ becomes ε; default zcdp.")
+        Accountings | None, typer.Option(help="How ρ becomes ε; default gaussian.")
     ] = None,
-    trials: Annotated[int, typer.Option(min=10, help="Real fits a side with fast noise.")] = 20_000,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            min=10, help="Real fits a side with fast noise; 20,000, or 200 of several passes."
+        ),
+    ] = None,
     opendp_trials: Annotated[
-        int, typer.Option(min=10, help="Real fits a side with OpenDP's own noise.")
-    ] = 200,
+        int | None,
+        typer.Option(min=10, help="With OpenDP's own noise; 200, or 50 of several passes."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the search and the fast noise.")] = 0,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="Processes; each uses one core.")] = 2,
     out: Annotated[
         Path | None, typer.Option("--out", help="Also write a report here: NAME.md and NAME.json.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")] = False,
+    json: Json = False,
 ) -> None:
     """Try to tell two cohorts apart that differ in one patient, through the real fit.
 

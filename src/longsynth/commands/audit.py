@@ -1,9 +1,13 @@
 """longsynth audit: judge one synthetic cohort against real patients."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from longsynth.commands.options import Json, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,14 +55,15 @@ def audit(
     canary: Annotated[
         Path | None,
         typer.Option(
-            help="The run to fit again with planted canaries: RUN/release, or RUN/internal of a "
-            "method that is not private."
+            metavar="RUN",
+            help="The run that the synthetic patients come from: fit it again, 48 times and in "
+            "memory, with planted canaries. Releases and charges nothing.",
         ),
     ] = None,
     bootstrap: Annotated[
         int, typer.Option(min=0, help="Resamples of patients for intervals; 0 for none.")
     ] = 200,
-    json: Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")] = False,
+    json: Json = False,
 ) -> None:
     """Compare synthetic with real patients: utility, subgroups, fidelity and attacks.
 
@@ -68,15 +73,22 @@ def audit(
     from longsynth.audit.audit import audit as judge
     from longsynth.audit.audit import write_audit
     from longsynth.audit.classifiers import require_sklearn
+    from longsynth.audit.panels import drawn_from, write_panels
     from longsynth.audit.refit import refit_like
     from longsynth.audit.synthetic_folder import read_synthetic
+    from longsynth.errors import Refused
     from longsynth.folders import new_folder
     from longsynth.io.tables import read_cohort
 
     require_sklearn()
-    refit = refit_like(canary) if canary else None
-    with new_folder(out, owner_only=True) as scratch:
+    refit = refit_like(canary, synthetic) if canary else None
+    with new_folder(out, owner_only=True) as scratch, _fits(refit is not None) as watch:
         train_schema, trained = read_cohort(train)
+        if refit and refit.patients != trained.patients:
+            raise Refused(
+                f"{canary} was fitted to {refit.patients:,} patients, but {train} has "
+                f"{trained.patients:,}: give the cohort that was fitted, or leave out --canary."
+            )
         test_schema, tested = read_cohort(test)
         drawn_schema, drawn = read_synthetic(synthetic)
         control_schema, outsiders = read_cohort(control) if control else (test_schema, tested)
@@ -88,12 +100,17 @@ def audit(
                 "control": control_schema,
             }
         )
-        result = judge(schema, trained, tested, drawn, outsiders, refit=refit, bootstrap=bootstrap)
+        cohorts = trained, tested, drawn, outsiders
+        result = judge(schema, *cohorts, refit=refit, watch=watch, bootstrap=bootstrap)
         write_audit(result, scratch)
+        write_panels(
+            scratch,
+            result,
+            {"real": tested, "training": trained, "synthetic": drawn},
+            drawn_from(synthetic),
+        )
     if json:
-        from json import dumps
-
-        typer.echo(dumps(result.tidy(), indent=1, ensure_ascii=False, allow_nan=False))
+        print_json(result.tidy())
         return
     from longsynth.report.terminal import stdout
 
@@ -101,8 +118,23 @@ def audit(
     typer.echo(f"Wrote {out}: computed from real patients, must not leave. Start with AUDIT.md.")
 
 
+@contextmanager
+def _fits(wanted: bool) -> Iterator[Callable[[], None]]:
+    """A bar of fits with canaries, on standard error of a terminal only."""
+    from longsynth.audit.attacks.canary import COPIES, REFITS
+    from longsynth.report.terminal import progress_bar
+
+    if not wanted:
+        yield lambda: None
+        return
+    with progress_bar("fits") as progress:
+        task = progress.add_task("canaries", total=len(COPIES) * REFITS)
+        yield lambda: progress.advance(task)
+
+
 def _show(console: "Console", result: "AuditResult") -> None:
-    from longsynth.audit.page import group_warnings
+    from longsynth.audit.page import NO_CANARIES, bound_said, group_warnings
+    from longsynth.audit.result import REFITS, Source
 
     console.print(_utility(result))
     console.print(_beside("fidelity", "Fidelity: distance from the test cohort", FIDELITY, result))
@@ -110,6 +142,9 @@ def _show(console: "Console", result: "AuditResult") -> None:
     console.print(_beside("attacks", title, ATTACKS, result))
     if canaries := _canaries(result):
         console.print(canaries)
+        console.print(bound_said(result.of("attacks", Source(REFITS))))
+    else:
+        console.print(NO_CANARIES)
     if warnings := group_warnings(result):
         console.print(f"Groups of which little can be said:\n{warnings}", markup=False)
     console.print(ON_ATTACKS)
@@ -157,7 +192,8 @@ def _canaries(result: "AuditResult") -> "Table | None":
     from longsynth.audit.result import REFITS, Source
 
     scores = result.of("attacks", Source(REFITS))
-    table = Table("", title="Canaries: four planted, one, and none", title_justify="left")
+    title = f"Canaries: four planted, one, and none ({result.refitted})"
+    table = Table("", title=title, title_justify="left")
     table.add_column(REFITS, justify="right")
     for metric, score in scores.items():
         table.add_row(heading(metric, score.better), shown(score))

@@ -78,6 +78,36 @@ def population(
     typer.echo(f"\nWrote {out / 'POPULATION.md'} with intervals, and {out / 'results.parquet'}.")
 
 
+@app.command()
+def membership(
+    out: Out,
+    methods: Annotated[
+        str, typer.Option(help="Generators to attack.")
+    ] = "bootstrap,dp-markov,dp-score,trust,copula-score",
+    epsilon: Annotated[str, typer.Option(help="Budgets, for instance 1,4,12.")] = "1,4,12",
+    seeds: Annotated[str | None, typer.Option(help="Populations; default 40 of them.")] = None,
+    train_patients: Annotated[int, typer.Option(min=20, help="Training patients.")] = 504,
+    jobs: Jobs = 2,
+    resume: Resume = False,
+) -> None:
+    """Play a fair membership game over 40 seeds, beside what each budget allows."""
+    from longsynth.benchmark.experiments import MEMBERSHIP_SEEDS
+    from longsynth.benchmark.study import run_membership
+
+    with _resumable(out):
+        text = run_membership(
+            out,
+            methods=tuple(methods.split(",")),
+            epsilons=_numbers(epsilon, "--epsilon", float),
+            seeds=_numbers(seeds, "--seeds", int) if seeds else MEMBERSHIP_SEEDS,
+            train_patients=train_patients,
+            jobs=jobs,
+            resume=resume,
+        )
+    typer.echo(text[text.index("## What can be said") :].rstrip())
+    typer.echo(f"\nWrote {out / 'MEMBERSHIP.md'} and {out / 'results.parquet'}.")
+
+
 @contextmanager
 def _resumable(out: Path) -> Iterator[None]:
     """Say how to go on after an interrupt or a full disk, while tables and plots are made too."""

@@ -1,11 +1,13 @@
 """`longsynth budget`: the book that adds up what all fits about the same people cost."""
 
-from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from longsynth.commands.findings import tell
+from longsynth.commands.options import Accounting, Accountings, Json, print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,12 +19,6 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Keep a budget book: caps on what all fits about the same people may cost together.",
 )
-
-
-class Accountings(StrEnum):
-    paper = "paper"
-    zcdp = "zcdp"
-    gaussian = "gaussian"
 
 
 BookFile = Annotated[Path, typer.Argument(metavar="BOOK", help="The file of the book.")]
@@ -49,9 +45,7 @@ def grant(
     dataset: Annotated[str, typer.Option(help="The id that the owner gives to these people.")],
     epsilon: Annotated[float, typer.Option(help="ε of all fits together, fixed for good.")],
     delta: Annotated[float, typer.Option(help="δ of all fits together.")],
-    accounting: Annotated[
-        Accountings, typer.Option(help="How ε becomes ρ; see docs/privacy.md.")
-    ] = Accountings.zcdp,
+    accounting: Accounting = Accountings.gaussian,
     parent: Annotated[
         str | None, typer.Option(help="A dataset that holds these people too, and pays as well.")
     ] = None,
@@ -74,16 +68,14 @@ def grant(
 @app.command()
 def show(
     book: BookFile,
-    json: Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")] = False,
+    json: Json = False,
 ) -> None:
     """Show caps, what is spent and left of each, every entry, and the head to countersign."""
     from longsynth.govern.book import Book
 
     found = Book(book).read()
     if json:
-        import json as as_text
-
-        typer.echo(as_text.dumps(_as_json(found), indent=2, ensure_ascii=False))
+        print_json(_as_json(found))
         return
     from longsynth.report.terminal import stdout
 
@@ -104,6 +96,7 @@ def verify(
     head: Annotated[
         list[str] | None, typer.Option(help="A head noted elsewhere, which must occur.")
     ] = None,
+    json: Json = False,
 ) -> None:
     """Check a book from its first entry on. Exit 0 if all holds, else 1.
 
@@ -112,15 +105,12 @@ def verify(
     from longsynth.govern.book import Book
 
     findings = Book(book).verify(head or [])
-    for finding in findings:
-        typer.echo(f"{'ok  ' if finding.good else 'FAIL'} {finding.sentence}")
-    failed = sum(not finding.good for finding in findings)
-    if failed:
-        typer.echo(f"{failed} of {len(findings)} checks FAIL; do not charge to this book.")
-        raise typer.Exit(1)
-    typer.echo(
-        f"All {len(findings)} checks hold. Countersign the head: have someone who cannot write to "
-        "the book note it, and give it with --head next time."
+    tell(
+        findings,
+        json=json,
+        after="Countersign the head: have someone who cannot write to the book note it, and give "
+        "it with --head next time.",
+        failing="do not charge to this book.",
     )
 
 
@@ -129,12 +119,14 @@ def _datasets(balance: "Balance") -> "Table":
     from rich.table import Table
 
     from longsynth.govern.statement import as_typed, rounded_up
+    from longsynth.report.bars import bar
 
     table = Table(pad_edge=False)
     table.add_column("dataset", overflow="fold")
     table.add_column("cap", overflow="fold")
     for column in ("fits", "ρ cap", "ρ spent", "ρ left", "spent, as ε"):
         table.add_column(column, justify="right", overflow="fold")
+    table.add_column("of the cap", no_wrap=True)
     for standing, depth in _as_a_tree(balance):
         cap = standing.grant.cap
         table.add_row(
@@ -143,6 +135,7 @@ def _datasets(balance: "Balance") -> "Table":
             f"{standing.fits:,}",
             *(f"{float(r):.6g}" for r in (standing.grant.rho, standing.spent, standing.left)),
             rounded_up(_spent_epsilon(standing)),
+            bar(float(standing.spent / standing.grant.rho)),
         )
     return table
 

@@ -1,17 +1,19 @@
 """check: what of a cohort cannot be read, before any budget is spent."""
 
-import json as as_text
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from longsynth.commands.engine import Engine, Engines, Master, Tables, cohort_on
+from longsynth.commands.options import Json, print_json
 
 
 def check(
-    cohort: Annotated[Path, typer.Argument(help="A cohort folder with schema.yaml.")],
-    json: Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")] = False,
+    cohort: Annotated[
+        Path, typer.Argument(metavar="COHORT", help="A cohort folder with schema.yaml.")
+    ],
+    json: Json = False,
     engine: Engine = Engines.local,
     master: Master = None,
     tables: Tables = None,
@@ -26,8 +28,12 @@ def check(
     with CohortFolder(chosen) if isinstance(chosen, Path) else chosen as source:
         found = {"patients": source.patients, **source.repairs()}
     if json:
-        typer.echo(as_text.dumps(found, indent=2))
+        print_json(found)
         return
     from longsynth.report.terminal import show_reading, stdout
 
     show_reading(stdout(), found)
+    typer.echo(
+        f"Next: longsynth plan {cohort / 'schema.yaml'} --patients {found['patients']} "
+        "--epsilon 4 --delta 1e-6"
+    )

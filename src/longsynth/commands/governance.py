@@ -15,7 +15,7 @@ app = typer.Typer(
     help="Write, check and print the form that says what a study may do with its data.",
 )
 
-FormFile = Annotated[Path, typer.Argument(help="A governance form.")]
+FormFile = Annotated[Path, typer.Argument(metavar="FORM", help="A governance form.")]
 SchemaFile = Annotated[Path | None, typer.Option("--schema", help="schema.yaml of the cohort.")]
 
 

@@ -20,8 +20,9 @@ def import_(
     source: Annotated[
         str,
         typer.Argument(
+            metavar="SOURCE",
             help="A folder; for OMOP also a DuckDB file or postgresql://user@host/database, with "
-            "the password in PGPASSWORD."
+            "the password in PGPASSWORD.",
         ),
     ],
     schema: Annotated[Path, typer.Option(help="The schema, with its mapping under 'source'.")],

@@ -1,18 +1,26 @@
 """methods: the generators and what each guarantees."""
 
+from longsynth.commands.options import Json, print_json
 
-def methods() -> None:
+
+def methods(json: Json = False) -> None:
     """List the generators and what each guarantees."""
-    from rich.table import Table
-
     from longsynth.methods.method import PrivateMethod
     from longsynth.methods.registry import all_methods
+
+    found = all_methods()
+    private = {name: isinstance(method, PrivateMethod) for name, method in found.items()}
+    if json:
+        print_json(
+            [{"method": n, "private": private[n], "summary": m.summary} for n, m in found.items()]
+        )
+        return
+    from rich.table import Table
+
     from longsynth.report.terminal import stdout
 
-    table = Table(pad_edge=False)
-    for column in ("method", "guarantee", "what it does"):
-        table.add_column(column)
-    for name, method in all_methods().items():
-        private = isinstance(method, PrivateMethod)
-        table.add_row(name, "(ε, δ) per patient" if private else "NOT PRIVATE", method.summary)
+    table = Table("method", "guarantee", "what it does", pad_edge=False)
+    for name in sorted(found, key=lambda name: not private[name]):
+        guarantee = "(ε, δ) per patient" if private[name] else "NOT PRIVATE"
+        table.add_row(name, guarantee, found[name].summary)
     stdout().print(table)

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from longsynth.commands.options import Json, print_json
+
 app = typer.Typer(no_args_is_help=True, help="Write and check a schema, without looking at data.")
 
 
@@ -45,10 +47,13 @@ def new(
 
 @app.command()
 def check(
-    schema: Annotated[Path, typer.Argument(help="schema.yaml, or a folder with one.")],
+    schema: Annotated[
+        Path, typer.Argument(metavar="SCHEMA", help="schema.yaml, or a folder with one.")
+    ],
     cohort: Annotated[
         Path | None, typer.Option(help="A cohort folder; only its column names are read.")
     ] = None,
+    json: Json = False,
 ) -> None:
     """Say what looks odd: unknown columns, bounds against the catalogue. No value is read."""
     from longsynth.catalogue.check import remarks
@@ -60,6 +65,9 @@ def check(
     said = list(remarks(found, read_columns(cohort) if cohort else None))
     if marked := unsettled(schema_text(schema)):
         said.append(f"lines still marked CHECK or FILL IN: {marked}. Settle each, remove its mark.")
+    if json:
+        print_json({"variables": len(found.variables), "slots": found.slots, "remarks": said})
+        return
     for remark in said:
         typer.echo(f"- {remark}")
     variables = len(found.variables)
@@ -67,3 +75,6 @@ def check(
         f"The schema is valid: {variables} variables in {found.slots} slots. "
         + (f"To look at: {len(said)}, see above." if said else "Nothing looks odd.")
     )
+    if not said:
+        path = schema / "schema.yaml" if schema.is_dir() else schema
+        typer.echo(f"Next: longsynth plan {path} --patients N --epsilon 4 --delta 1e-6")

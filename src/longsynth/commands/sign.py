@@ -45,7 +45,9 @@ def keygen(
 
 
 def sign(
-    release: Annotated[Path, typer.Argument(help="A release folder, for instance RUN/release.")],
+    release: Annotated[
+        Path, typer.Argument(metavar="RELEASE", help="A release folder, for instance RUN/release.")
+    ],
     key: Annotated[Path, typer.Option(help="Your private key, made by `longsynth keygen`.")],
     by: Annotated[
         str | None, typer.Option(help="Your name, if KEY.pub does not say it already.")

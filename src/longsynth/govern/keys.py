@@ -163,4 +163,7 @@ def _read(path: Path) -> tuple[bytes, int]:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise Refused(f"{path} cannot be read: {error.strerror}.") from None
+        raise Refused(
+            f"{path} cannot be read: {error.strerror}. `longsynth keygen` makes a pair of keys, "
+            "FILE to sign with and FILE.pub to check with."
+        ) from None

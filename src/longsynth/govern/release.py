@@ -154,7 +154,7 @@ def regular_size(path: Path) -> int:
     except OSError as error:
         raise ReleaseError(
             f"{path} cannot be read: {error.strerror}. Give a folder that `longsynth fit` wrote, "
-            "for instance RUN/release."
+            f"for instance RUN/release. What stands here: longsynth status {path.parent}"
         ) from None
     if not S_ISREG(found.st_mode):
         raise ReleaseError(f"{path} is not a file that longsynth writes.")

@@ -68,6 +68,8 @@ def _findings(
     if holds_disclosed(release):
         yield Finding(False, f"{release} is NOT PRIVATE: there is no promise to verify.")
         return
+    if not release.is_dir():
+        raise ReleaseError(f"{release} is not a folder: give a release, for instance RUN/release.")
     if (release / "release").is_dir():
         raise ReleaseError(f"{release} is a run: give {release / 'release'}.")
     yield _only(release, ALLOWED, SIGNATURE)

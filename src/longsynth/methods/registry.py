@@ -1,5 +1,7 @@
 """METHODS: every generator by name. Third parties add theirs as entry points."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib.metadata import entry_points
 
 from threadpoolctl import threadpool_limits
@@ -26,6 +28,7 @@ METHODS: dict[str, Method] = {
     "trust": Trust(),
     "copula-score": CopulaScore(),
 }
+DEFAULT = "copula-score"  # where nobody says which
 ENTRY_POINTS = "longsynth.methods"  # name = "package.module:MethodClass"
 
 
@@ -38,8 +41,15 @@ def all_methods() -> dict[str, Method]:
 def method_named(name: str) -> Method:
     found = METHODS.get(name) or all_methods().get(name)
     if found is None:
-        raise Refused(f"method {name!r} is unknown: choose {', '.join(all_methods())}.")
+        raise Refused(f"method {name!r} is unknown: {_instead_of(name, all_methods())}")
     return found
+
+
+def _instead_of(name: str, known: Iterable[str]) -> str:
+    known = list(known)
+    near = [other for other in known if name and name.lower() in other]
+    near = near or get_close_matches(name, known)
+    return f"choose {', '.join(known)}." + (f" Did you mean '{near[0]}'?" if near else "")
 
 
 def private_method(name: str) -> PrivateMethod:

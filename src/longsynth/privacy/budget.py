@@ -21,6 +21,7 @@ from longsynth.privacy.errors import Refused
 
 Accounting = Literal["paper", "zcdp", "gaussian"]
 ACCOUNTINGS: tuple[Accounting, ...] = get_args(Accounting)
+DEFAULT_ACCOUNTING: Accounting = "gaussian"
 
 EPSILON_RESERVE = Decimal("1e-9")  # of ε, kept back under `gaussian`
 DELTA_RESERVE = Decimal("1e-6")  # share of δ, likewise
@@ -39,7 +40,7 @@ class Budget:
 
     epsilon: float
     delta: float
-    accounting: Accounting = "zcdp"
+    accounting: Accounting = DEFAULT_ACCOUNTING
 
     def __post_init__(self) -> None:
         if self.accounting not in ACCOUNTINGS:

@@ -37,6 +37,16 @@ from longsynth.workers import Watch, work_through
 
 LEAST_TRIALS = 10  # a side; with fewer no limit means anything
 FEWEST = 1000  # trials a side where noise is redrawn, however many numbers that takes
+
+
+class Fits(NamedTuple):
+    """Real fits a side: with fast noise, and with OpenDP's own."""
+
+    fast: int
+    opendp: int
+
+
+ONE_PASS, SEVERAL_PASSES = Fits(20_000, 200), Fits(200, 50)  # later passes wait for the noise
 OWN, SHARED = "its own", "the bundle's"  # whose worst pair a row is played on
 
 
@@ -54,8 +64,8 @@ Piece = Callable[[], Any]
 def play(
     plan: Plan,
     *,
-    trials: int = 20_000,
-    opendp_trials: int = 200,
+    trials: int | None = None,
+    opendp_trials: int | None = None,
     seed: int = 0,
     jobs: int = 1,
     tries: int = 400,
@@ -69,6 +79,8 @@ def play(
     its μ needs, at least `trials` and at most `numbers` numbers. `tries` is how long the search for
     a pair goes on.
     """
+    usual = ONE_PASS if len(plan.stages) == 1 else SEVERAL_PASSES
+    trials, opendp_trials = trials or usual.fast, opendp_trials or usual.opendp
     if min(trials, opendp_trials) < LEAST_TRIALS:
         raise Refused(f"the game needs at least {LEAST_TRIALS} trials a side with either noise.")
     for_search, for_fits, for_draws = SeedSequence(seed).spawn(3)

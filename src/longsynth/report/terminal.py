@@ -14,6 +14,7 @@ from longsynth.govern.statement import Attacker, delta_warning, odds_in_words
 from longsynth.methods.method import PrivateMethod, settings_of
 from longsynth.privacy.budget import ACCOUNTINGS, epsilon_of
 from longsynth.privacy.ledger import Ledger
+from longsynth.report.bars import bar
 from longsynth.schema import Schema
 
 
@@ -37,13 +38,13 @@ def show_ledger(
     )
     table.add_column(f"what the noise means for {ledger.patients:,} patients", overflow="fold")
     for entry in ledger.entries:
-        line = natural(entry)
+        line, percent = natural(entry), 100 * float(entry.share)
         table.add_row(
             f"{escape(entry.statistic.name)}\n[dim]{escape(entry.statistic.meaning)}[/]",
             f"{entry.statistic.dimension:,}",
             *([f"{line['sensitivity']:.4g}", f"{line['sigma']:.4g}"] if wide else []),
             f"{line['rho']:.6f}",
-            f"{100 * float(entry.share):g} %",
+            (f"{bar(percent / 100, 6)} {percent:>4.3g} %" if wide else f"{percent:g} %"),
             escape(method.blur(entry, schema, ledger.patients)),
         )
     console.print(table)
@@ -134,14 +135,14 @@ def counted_by(
 
 
 @contextmanager
-def progress_bar() -> Iterator[Progress]:
+def progress_bar(counted: str = "patients") -> Iterator[Progress]:
     """A bar on standard error, on a terminal only."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("patients"),
+        TextColumn(counted),
         TimeRemainingColumn(),
     )
     with Progress(

@@ -1,24 +1,26 @@
 """Canary: an extreme patient is planted before a fit and looked for among the synthetic ones.
 
 Each method is fitted with and without it. A rate means nothing on its own: the one to compare it
-with is that of a fit without the canary. Four copies are a group of four, for which ε promises far
-less than for one; a single copy tests the promise itself.
+with is that of a fit without the canary. Many methods never draw so extreme a record, planted or
+not, so an attacker also asks which of two releases comes nearer to it. Four copies are a group of
+four, for which ε promises far less than for one; a single copy tests the promise itself.
 """
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from longsynth.audit.attacks.fingerprint import Scale, records
 from longsynth.audit.intervals import scored
-from longsynth.audit.score import Score
+from longsynth.audit.promise import promise
+from longsynth.audit.ranking import Ranking
+from longsynth.audit.score import Better, Score
 from longsynth.audit.view import Floats
 from longsynth.io.writer import Trajectories
+from longsynth.privacy.budget import Budget
 from longsynth.records import Cohort
 from longsynth.schema import Schema
-
-Refit = Callable[[Cohort, int], Trajectories]  # fit these patients and draw as many by a seed
 
 QUANTILE = 0.01  # of the holdout's distances to the canary: nearer than that is an exposure
 COPIES = (4, 1, 0)  # the paper's, the promise's, and the control's
@@ -28,7 +30,21 @@ NOTES = {
     "canary_exposure_1": "one planted patient: what the promise is about",
     "canary_exposure_control": "no canary planted: what the population alone does",
     "canary_baseline": "by the attack's definition, if synthetic patients were real outsiders",
+    "canary_auroc_4": "four copies: a fit with them told from a fit without, by nearness to them",
+    "canary_auroc_1": "one copy: a fit with it told from a fit without, by nearness to it",
+    "canary_auroc_bound_4": "no attacker can expect more of a group of four, by the budget",
+    "canary_auroc_bound_1": "no attacker can expect more of one patient, by the budget",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Refit:
+    """A finished run's mechanism, to be applied to other patients."""
+
+    draw: Callable[[Cohort, int], Trajectories]  # fit these patients, draw as many by a seed
+    budget: Budget | None = None  # None: it promises nothing
+    name: str = ""  # method and budget, in words
+    patients: int | None = None  # N of the run, which is public; None: any
 
 
 def canary_record(schema: Schema) -> Cohort:
@@ -68,6 +84,7 @@ def canary_scores(
     refit: Refit,
     *,
     refits: int = REFITS,
+    watch: Callable[[], None] = lambda: None,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> list[Score]:
@@ -75,17 +92,40 @@ def canary_scores(
 
     The three share the seeds of their draws, so that a difference is not one of seeds. The
     intervals resample fits, not patients: noise differs between fits, the canary does not.
+    `watch` is called after each of the fits.
     """
     canary = canary_record(schema)
-    found = [
-        np.array(
-            [exposure(schema, refit(planted, draw), canary, reference) for draw in range(refits)]
-        )
-        for planted in (with_canary(train, canary, copies) for copies in COPIES)
-    ]
+    sight = _Sight(schema, canary, reference)
+
+    def seen(copies: int) -> tuple[Floats, Floats]:
+        """Of every fit the exposure, and how near it comes to the canary."""
+        planted, pairs = with_canary(train, canary, copies), []
+        for draw in range(refits):
+            distance = sight.distance(refit.draw(planted, draw))
+            pairs.append((np.mean(distance < sight.threshold), -distance.min()))
+            watch()
+        exposed, near = np.array(pairs).T
+        return exposed, near
+
+    (exposed4, near4), (exposed1, near1), (exposed0, near0) = map(seen, COPIES)
+    label = np.repeat([1, 0], refits)
+    aurocs = {
+        copies: Ranking(label, np.concatenate([near, near0])).auroc
+        for copies, near in ((4, near4), (1, near1))
+    }
+    allowed = {
+        f"canary_auroc_bound_{copies}": promise(budget, copies).between_fits
+        for budget in (refit.budget,)
+        if budget
+        for copies in aurocs
+    }
 
     def statistic(weight: Floats) -> dict[str, float]:
-        four, one, none = (float(np.average(exposures, weights=weight)) for exposures in found)
+        four, one, none = (
+            float(np.average(exposed, weights=weight)) for exposed in (exposed4, exposed1, exposed0)
+        )
+        twice = np.concatenate([weight, weight])
+        found = {f"canary_auroc_{copies}": auroc(twice) for copies, auroc in aurocs.items()}
         return {
             "canary_exposure_4": four,
             "canary_exposure_1": one,
@@ -93,17 +133,25 @@ def canary_scores(
             "canary_baseline": QUANTILE,
             "canary_advantage_4": four - none,
             "canary_advantage_1": one - none,
+            **found,
+            **allowed,
         }
 
     return scored(
         statistic,
         (refits,),
-        lambda metric: "zero" if "advantage" in metric else "none",
+        _better,
         bootstrap=bootstrap,
         seed=seed,
         limits=lambda metric: (-1.0 if "advantage" in metric else 0.0, 1.0),
         notes=lambda metric, _: NOTES.get(metric, "above the control by this much"),
     )
+
+
+def _better(metric: str) -> Better:
+    if "advantage" in metric:
+        return "zero"
+    return "half" if metric in ("canary_auroc_4", "canary_auroc_1") else "none"
 
 
 def exposure(
@@ -141,12 +189,21 @@ def exposure_score(
 def _near(
     schema: Schema, synthetic: Trajectories, canary: Cohort, reference: Trajectories
 ) -> Floats:
-    ordinary = records(schema, reference)
-    scale = Scale(ordinary)
-    target = scale(records(schema, canary))
-    threshold = np.quantile(_distance(scale(ordinary), target), QUANTILE)
-    return (_distance(scale(records(schema, synthetic)), target) < threshold).astype(np.float64)
+    sight = _Sight(schema, canary, reference)
+    return (sight.distance(synthetic) < sight.threshold).astype(np.float64)
 
 
-def _distance(found: Floats, target: Floats) -> Floats:
-    return np.asarray(np.sqrt(((found - target) ** 2).sum(axis=1)))
+class _Sight:
+    """Distances from the canary, in spreads of the reference patients."""
+
+    def __init__(self, schema: Schema, canary: Cohort, reference: Trajectories) -> None:
+        ordinary = records(schema, reference)
+        self._schema, self._scale = schema, Scale(ordinary)
+        self._target = self._scale(records(schema, canary))
+        self.threshold = np.quantile(self._from(ordinary), QUANTILE)
+
+    def distance(self, found: Trajectories) -> Floats:
+        return self._from(records(self._schema, found))
+
+    def _from(self, found: Floats) -> Floats:
+        return np.asarray(np.sqrt(((self._scale(found) - self._target) ** 2).sum(axis=1)))

@@ -28,23 +28,28 @@ def membership_scores(
     train: Trajectories,
     control: Trajectories,
     synthetic: Trajectories,
+    reference: Trajectories | None = None,
     *,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> list[Score]:
     """Attack with distance, and with a ratio of densities; each beside a run on outsiders only.
 
-    `control` must come from the same population as `train` and have no part in the fit. Half of
-    it, drawn by `seed`, is the reference that the density ratio divides by.
+    `control` must come from the same population as `train` and have no part in the fit. The
+    `reference`, from there too, gives the unit of distances and what the density ratio divides
+    by; without one, outsiders and half of them, drawn by `seed`, do.
     """
     members, outsiders, drawn = (records(schema, c) for c in (train, control, synthetic))
-    scale = Scale(outsiders)
-    members, outsiders, drawn = scale(members), scale(outsiders), scale(drawn)
+    known = outsiders if reference is None else records(schema, reference)
+    scale = Scale(known)
+    members, outsiders, known, drawn = map(scale, (members, outsiders, known, drawn))
     shuffled = outsiders[np.random.default_rng(seed).permutation(len(outsiders))]
-    reference, judged = np.array_split(shuffled, 2)
+    judged = shuffled
+    if reference is None:
+        known, judged = np.array_split(shuffled, 2)
 
     close = [-nearest(people, drawn)[0][:, 0] for people in (members, shuffled)]
-    dense = [_log_ratio(people, drawn, reference) for people in (members, judged)]
+    dense = [_log_ratio(people, drawn, known) for people in (members, judged)]
     attacks = {
         "mia_auc": (close[0], close[1]),
         "mia_auc_control": _halves(close[1]),

@@ -36,7 +36,7 @@ class Part:
 
 def markdown_page(form: Form) -> str:
     lines = [f"# Governance form: {_plain(form.says.study.title)}", "", _PROMISE, ""]
-    for part in _outline(form.says):
+    for part in outline(form.says):
         lines += [f"## {part.title}", ""]
         for question, answers in part.answers:
             if len(answers) == 1:
@@ -82,7 +82,7 @@ def html_page(form: Form) -> str:
 <p>{escape(_PROMISE)}</p>
 </header>
 <div class="facts">{cards}</div>
-{"".join(map(_section, _outline(says)))}
+{"".join(map(_section, outline(says)))}
 <section class="last">
 <h2>Signatures</h2>
 <div class="signs">{signs}</div>
@@ -117,7 +117,7 @@ def _html_answers(answers: tuple[str, ...]) -> str:
     return "<ul>" + "".join(f"<li>{escape(answer)}</li>" for answer in answers) + "</ul>"
 
 
-def _outline(says: Governance) -> Iterator[Part]:
+def outline(says: Governance) -> Iterator[Part]:
     for name, field in Governance.model_fields.items():
         answer, title = getattr(says, name), field.title or name
         if isinstance(answer, BaseModel):

@@ -22,6 +22,7 @@ ALONG = (
     1.2,
     2.4,
 )  # prior deviations of an event's effect along the loadings, and apart from
+NOT_ALONG = (0.02,)  # severity moves with an event no more than a single channel may
 APART = (0.02, 0.05, 0.1, 0.2, 0.4)  # them; averaged over
 ASIDE = np.array([1.0, 0.05])  # of the variance: what is not severity moves less with an event
 FADE = np.array([1.0, 0.6, 0.4])  # later shapes matter less
@@ -109,8 +110,8 @@ def expected(found: Effects, setting: Setting) -> tuple[Floats, Floats, Floats]:
     return (full @ both).reshape(2, shapes, m), (score @ both).reshape(2, shapes), by_place
 
 
-def effects(sums: EffectSums, setting: Setting) -> Effects:
-    """Return the posterior mean."""
+def effects(sums: EffectSums, setting: Setting, widths: tuple[float, ...] = ALONG) -> Effects:
+    """Return the posterior mean, averaged over these widths along the loadings."""
     shapes, m = sums.by_event.shape[1:]
     full, score = design(setting)
     seen = np.concatenate([sums.by_event.ravel(), sums.score_by_event.ravel()])
@@ -125,7 +126,7 @@ def effects(sums: EffectSums, setting: Setting) -> Effects:
     both_move = np.outer(moves.ravel(), moves.ravel())
     prior = np.diag(np.concatenate([trend_sd**2, np.zeros(shapes * m)]))
     found, evidence = [], []
-    for along, apart in product(ALONG, APART):
+    for along, apart in product(widths, APART):
         direction = np.kron(np.diag((along * fade) ** 2), along_loadings)
         own = np.diag(np.repeat((apart * fade) ** 2, m))
         prior[shapes * m :, shapes * m :] = (direction + own) * both_move

@@ -41,19 +41,17 @@ class Lags:
     def rows(self, u: Floats) -> Floats:
         """(n, T, m) to (n, size): each group's mean product, symmetric, so the upper triangle with
         √2 off the diagonal, which keeps lengths. A channel's own square is known, and left out."""
-        upper, weight = self._upper
-        sums = np.concatenate([np.zeros_like(u[:, :1]), np.cumsum(u, axis=1)], axis=1)
-        parts = []
-        for low, high in self.groups:
-            start = np.minimum(np.arange(self.slots) + low, self.slots)
-            end = np.minimum(np.arange(self.slots) + high + 1, self.slots)
-            ahead = sums[:, end] - sums[:, start]
-            pairs = sum(self.slots - lag for lag in range(low, high + 1))
-            product = np.matmul(u.transpose(0, 2, 1), ahead) / pairs
-            both = (product + product.transpose(0, 2, 1)) / 2
-            parts.append(both[:, upper[0], upper[1]] * weight)
-        parts[0][:, upper[0] == upper[1]] = 0.0
-        return np.concatenate(parts, axis=1)
+        groups, m = len(self.groups), self.channels
+        u = u.astype(np.float32)  # its rounding is far below that to integers, and it is faster
+        ahead = np.matmul(self._pairs.reshape(-1, self.slots), u)  # (n, groups · T, m)
+        shifted = ahead.reshape(len(u), groups, self.slots, m)
+        product = np.matmul(u.transpose(0, 2, 1)[:, None], shifted)  # (n, groups, m, m)
+        (one, other), weight = self._upper
+        place = (m * m * np.arange(groups)[:, None] + one * m + other).ravel()
+        rows = np.take(product.reshape(len(u), -1), place, axis=1)
+        kept = np.tile(weight.astype(np.float32), groups)
+        kept[: len(weight)][one == other] = 0.0
+        return np.asarray(rows * kept, np.float64)
 
     def blocks(self, row: Floats) -> Floats:
         """(size,) to (groups, m, m)."""
@@ -77,6 +75,14 @@ class Lags:
     def noise(self, deviation: float) -> Floats:
         """(m, m): of each entry of a block, given that of a number in a row."""
         return deviation * np.where(np.eye(self.channels, dtype=bool), 1.0, np.sqrt(0.5))
+
+    @cached_property
+    def _pairs(self) -> NDArray[np.float32]:
+        """(groups, T, T): each pair of slots of a group, in either order, by half its part."""
+        distance = np.abs(np.arange(self.slots)[:, None] - np.arange(self.slots))
+        chosen = [(low <= distance) & (distance <= high) for low, high in self.groups]
+        found = np.array(chosen, np.float64) * np.where(distance == 0, 1.0, 0.5)
+        return np.asarray(found / found.sum(axis=(1, 2), keepdims=True), np.float32)
 
     @cached_property
     def _upper(self) -> tuple[tuple[Ints, Ints], Floats]:

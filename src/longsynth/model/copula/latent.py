@@ -55,7 +55,7 @@ class Balanced:
                 noise[chosen] -= noise[chosen].mean(axis=0)
         if len(noise) >= 2 * width:
             lower = np.linalg.cholesky(noise.T @ noise / len(noise))
-            noise = np.linalg.solve(lower, noise.T).T
+            noise = noise @ np.linalg.inv(lower).T
         return noise
 
 

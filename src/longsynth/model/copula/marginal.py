@@ -5,7 +5,7 @@ priors); what the waves say beyond it is kept as far as it stands out from the k
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,7 @@ def marginal(ruler: Ruler, waves: Floats, noise: Floats) -> Marginal:
     return Marginal(ruler, chances / chances.sum())
 
 
+@cache
 def _curves(ruler: Ruler) -> Floats:
     """(curves, G): normal curves over the cells, and the same on a log scale above the lowest
     value; one even curve where there is no order."""

@@ -81,4 +81,6 @@ class Ruler:
 
 
 def _logistic(x: Floats) -> Floats:
-    return np.asarray(np.exp(-np.logaddexp(0.0, -x)))  # no overflow, however small a scale is
+    from scipy.special import expit  # here, so that planning need not wait for it
+
+    return np.asarray(expit(x))  # no overflow, however small a scale is

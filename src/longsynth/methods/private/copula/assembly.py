@@ -5,8 +5,8 @@ import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
 from longsynth.bundle import Bundle
+from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.reading import First, length_marginal
-from longsynth.methods.private.copula.rules import BALANCE
 from longsynth.model.copula.channels import plain_scaling
 from longsynth.model.copula.latent import (
     Balanced,
@@ -24,7 +24,7 @@ from longsynth.model.copula.marginal import Marginal
 from longsynth.model.copula.population import synthesis
 from longsynth.model.lengths import Lengths
 from longsynth.model.model import Model
-from longsynth.model.score import ScorePath, noise_levels
+from longsynth.model.score import ScorePath, independent, noise_levels
 from longsynth.records import Cohort, Floats, Ints
 
 KNOTS = 400  # of a map from latent numbers to ranks
@@ -33,7 +33,12 @@ SEED = 1  # the same for everyone: the model is a function of the bundle
 
 
 def assembled(
-    bundle: Bundle, known: First, correlations: Floats, means: Floats, stratum: Ints
+    bundle: Bundle,
+    known: First,
+    correlations: Floats,
+    means: Floats,
+    stratum: Ints,
+    choices: Choices,
 ) -> Model:
     """Return the sampler; patients of these strata are drawn to set its thresholds and maps."""
     schema, constants = bundle.schema, bundle.schema.fixed
@@ -44,7 +49,7 @@ def assembled(
             spectrum=spectrum,
             levels=noise_levels(constants.steps, float(spectrum.values.max())),
             scaling=scaling,
-            start=Balanced(schema.strata[:, 2]),
+            start=Balanced(schema.strata[:, 2]) if choices.balanced else independent,
         ),
         schema.slots,
     )
@@ -66,7 +71,11 @@ def assembled(
     return Model(
         schema=schema,
         strata=synthesis(
-            known.mass, schema.strata, schema.protected_strata, constants.event_floor, BALANCE
+            known.mass,
+            schema.strata,
+            schema.protected_strata,
+            constants.event_floor,
+            choices.balance,
         ),
         lengths=lengths,
         values=Values(

@@ -13,6 +13,7 @@ import numpy as np
 from longsynth import encoding
 from longsynth.bundle import Bundle
 from longsynth.methods.private.copula.assembly import assembled, drawn
+from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.reading import (
     First,
     Products,
@@ -26,12 +27,20 @@ from longsynth.methods.private.copula.reading import (
 )
 from longsynth.methods.private.copula.rows import left_rows, marginal_rows, seen_of
 from longsynth.methods.private.copula.rules import EVENT_WEIGHT, PLACE_WEIGHT, Rules
-from longsynth.model.copula.effects import Effects, EffectSums, Setting, effects, expected, features
+from longsynth.model.copula.effects import (
+    ALONG,
+    NOT_ALONG,
+    Effects,
+    EffectSums,
+    Setting,
+    effects,
+    expected,
+    features,
+)
 from longsynth.model.copula.factor import Blocks
 from longsynth.model.model import Model
 from longsynth.records import Cohort, Floats, Ints
 
-ROUNDS = 4
 FEWEST, MOST = 4_000, 20_000  # simulated patients
 
 
@@ -44,22 +53,22 @@ class Readings:
     sums: EffectSums
 
 
-def generator(bundle: Bundle) -> Model:
+def generator(bundle: Bundle, choices: Choices) -> Model:
     """Return the sampler for a bundle."""
     known = first(bundle)
     paired = products(bundle, known)
     read = Readings(known, paired, effect_sums(bundle, known.channels.number))
-    blocks = correlations(paired, bundle, known)
+    blocks = correlations(paired, bundle, known, choices)
     score = score_weights(paired, blocks, lags_of(bundle), known)  # as the third pass used it
     stratum = in_proportion(known.mass, int(np.clip(bundle.patients, FEWEST, MOST)))
     released = read
-    for turn in range(ROUNDS + 1):
-        blocks = correlations(read.products, bundle, known, blocks)
+    for turn in range(choices.rounds + 1):
+        blocks = correlations(read.products, bundle, known, choices, blocks)
         seen_with = setting(bundle, known, paired, blocks, score)
-        found = effects(read.sums, seen_with)
+        found = effects(read.sums, seen_with, ALONG if choices.along_severity else NOT_ALONG)
         means = found.means(bundle.schema.strata, known.share, bundle.schema.slots)
-        model = assembled(bundle, read.target, blocks.correlations, means, stratum)
-        if turn < ROUNDS:
+        model = assembled(bundle, read.target, blocks.correlations, means, stratum, choices)
+        if turn < choices.rounds:
             cohort = drawn(model, stratum)
             read = _unbent(released, bundle, known, cohort, blocks, found, seen_with)
     return model

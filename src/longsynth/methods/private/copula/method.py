@@ -2,6 +2,7 @@
 factor fit, and drawn along the score path."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from longsynth.bundle import Bundle
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines
 from longsynth.methods.private.copula.calibration import generator
+from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.reading import (
     correlations,
     first,
@@ -46,7 +48,10 @@ from longsynth.records import Cohort, Floats, Ints
 from longsynth.schema import Schema
 
 
+@dataclass(frozen=True)
 class CopulaScore:
+    choices: Choices = field(default_factory=Choices)
+
     name: ClassVar[str] = "copula-score"
     summary: ClassVar[str] = "private marginals, pooled lag moments, factor shrinkage, score path"
 
@@ -70,7 +75,7 @@ class CopulaScore:
                 _ball(EFFECTS, "channels over time by event and place", shapes * channels, **left),
             ],
         )
-        share = shares(schema)
+        share = shares(schema, self.choices.little, self.choices.much)
         return tuple(tuple((s, share[s.name]) for s in stage) for stage in found)
 
     def contributions(
@@ -87,7 +92,7 @@ class CopulaScore:
                 LENGTHS: lines.length_rows(batch, schema),
                 MARGINALS: held(marginal_rows(seen, schema, rules), rules.marginal_radius),
             }
-        encoder = _encoder(so_far)
+        encoder = _encoder(so_far, self.choices)
         u = encoder.channels.of(seen)
         if BLOCKS in names:
             return {BLOCKS: held(lags_of(so_far).rows(u), rules.block_radius)}
@@ -116,10 +121,10 @@ class CopulaScore:
         return lines.blur(entry, schema, patients)
 
     def settings(self, schema: Schema) -> Mapping[str, str]:
-        return settings(schema)
+        return settings(schema, self.choices)
 
     def model(self, bundle: Bundle) -> Model:
-        return generator(bundle)
+        return generator(bundle, self.choices)
 
 
 class _Encoder(NamedTuple):
@@ -129,20 +134,23 @@ class _Encoder(NamedTuple):
     score: Floats  # (m,); empty before the lag blocks are known
 
 
-_KEPT: dict[str, _Encoder] = {}  # the last, by fingerprint: a pass asks for it batch by batch
+_KEPT: dict[bytes, tuple[Schema, _Encoder]] = {}  # the last: a pass asks for it batch by batch,
+FEW = 4  # and an attack plays the same passes again
 
 
-def _encoder(so_far: Bundle) -> _Encoder:
-    found = _KEPT.get(so_far.fingerprint)
-    if found is None:
+def _encoder(so_far: Bundle, choices: Choices) -> _Encoder:
+    released = b"".join(found.values.tobytes() for found in so_far.released.values())
+    schema, found = _KEPT.get(released, (None, None))
+    if found is None or schema != so_far.schema:
         known, score = first(so_far), np.zeros(0)
         if BLOCKS in so_far.released:
             paired = products(so_far, known)
-            blocks = correlations(paired, so_far, known)
+            blocks = correlations(paired, so_far, known, choices)
             score = score_weights(paired, blocks, lags_of(so_far), known)
         found = _Encoder(known.channels, score)
-        _KEPT.clear()
-        _KEPT[so_far.fingerprint] = found
+        for old in list(_KEPT)[: len(_KEPT) - FEW + 1]:
+            _KEPT.pop(old, None)
+        _KEPT[released] = so_far.schema, found
     return found
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from longsynth.bundle import Bundle
 from longsynth.methods.private import lines
+from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.rules import (
     BLOCKS,
     EFFECTS,
@@ -20,9 +21,10 @@ from longsynth.methods.private.copula.rules import (
 )
 from longsynth.model.copula.channels import Channels, channel_number, rulers
 from longsynth.model.copula.effects import EffectSums, Setting, time_shapes
-from longsynth.model.copula.factor import Blocks, Frame, shrunk_blocks
+from longsynth.model.copula.factor import Blocks, shrunk_blocks
 from longsynth.model.copula.lags import Lags
 from longsynth.model.copula.marginal import THIN, Marginal, marginal
+from longsynth.model.copula.picture import Frame
 from longsynth.model.copula.population import event_share, masses
 from longsynth.model.copula.ruler import Ruler
 from longsynth.model.lengths import AllSlots, Lengths
@@ -127,22 +129,33 @@ def products(bundle: Bundle, known: First) -> Products:
 
 
 def correlations(
-    found: Products, bundle: Bundle, known: First, before: Blocks | None = None
+    found: Products, bundle: Bundle, known: First, choices: Choices, before: Blocks | None = None
 ) -> Blocks:
-    """Return shrunk correlations. `before` says how much they differ by chance between cohorts."""
+    """Return shrunk correlations. `before` says how much they differ by chance between cohorts,
+    and where to begin."""
     lags, static = lags_of(bundle), known.channels.is_static
     frame = Frame(lags, len(known.channels.rates), static)
     seen, variance = found.seen / found.gain, (found.noise / found.gain) ** 2
     if before is None:
         first_look = shrunk_blocks(seen, np.sqrt(variance), frame)
-        return correlations(found, bundle, known, first_look)
+        return correlations(found, bundle, known, choices, first_look)
     pairs = np.array([(lags.slots - lag) * (1 if lag == 0 else 2) for lag in range(lags.slots)])
     r = before.correlations
     own = np.diagonal(r, axis1=1, axis2=2)
     chance = np.tensordot(pairs / lags.slots**2, own[:, :, None] * own[:, None, :] + r**2, 1)
     shown = found.gain / np.outer(known.channels.gains, known.channels.gains)
     variance = variance + np.maximum(chance, 0.0) / np.maximum(shown, 0.05) / bundle.patients
-    return shrunk_blocks(seen, np.sqrt(variance), frame)
+    if not choices.marks_in_copula:
+        marks = np.zeros(lags.channels, bool)
+        marks[len(known.channels.rates) : 2 * len(known.channels.rates)] = True
+        seen = np.where(marks[:, None] == marks, seen, 0.0)
+    return shrunk_blocks(
+        seen,
+        np.sqrt(variance),
+        frame,
+        before.parameters,
+        toward_factors=choices.toward_factors,
+    )
 
 
 def score_weights(found: Products, blocks: Blocks, lags: Lags, known: First) -> Floats:

@@ -5,7 +5,7 @@ import numpy as np
 from longsynth import encoding
 from longsynth.methods.private.copula.rules import EVENT_WEIGHT, PLACE_WEIGHT, Rules, weights
 from longsynth.model.copula.channels import Seen, plain_scaling, rulers
-from longsynth.records import Cohort, Floats, Ints
+from longsynth.records import Bools, Cohort, Floats, Ints
 from longsynth.schema import Schema
 
 
@@ -41,13 +41,20 @@ def marginal_rows(seen: Seen, schema: Schema, rules: Rules) -> Floats:
         else:
             asked = slice(0, 1) if j == variables else slice(1, None)
             at, shown = seen.gaps[:, asked], seen.timed[:, asked]
-        slots = max(at.shape[1], 1)
-        waves = np.where(shown[:, :, None], table[ruler.cell(at)], 0.0)
-        found.append(waves.sum(axis=1) / slots)
+        found.append(_mean_waves(ruler.cell(at), shown, table))
     marks = np.where(seen.observed, 1.0, -1.0)
     over_time = (marks * seen.used[:, :, None]).mean(axis=1)
     found.append(np.where(static, marks[:, 0], over_time) * rules.mark_weight)
     return np.concatenate(found, axis=1)
+
+
+def _mean_waves(cell: Ints, shown: Bools, table: Floats) -> Floats:
+    """(n, K): rows of the table (G, K), summed over the slots that show a cell (n, T), over T."""
+    from scipy.sparse import csr_array  # here, so that planning need not wait for it
+
+    ends = np.concatenate([[0], np.cumsum(shown.sum(axis=1))])
+    counts = csr_array((np.ones(int(ends[-1])), cell[shown], ends), shape=(len(cell), len(table)))
+    return np.asarray((counts @ table) / max(cell.shape[1], 1))
 
 
 def left_rows(schema: Schema, stratum: Ints) -> Ints:

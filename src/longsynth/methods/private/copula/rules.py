@@ -5,6 +5,7 @@ over the root of its share. A larger radius cuts fewer patients and adds noise t
 grow slowly with ν. Nothing here is read off a cohort.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -21,8 +22,9 @@ MARGINALS, BLOCKS, SCORE, EFFECTS = "marginals", "lag blocks", "severity", "effe
 # Parts of ρ where there is little to learn (ν = 300 or less) and where there is much (3,000 or
 # more). Little: what matters most is one number, how far an event moves severity, and how many
 # events there are. Much: each channel's own effect and the correlations are within reach.
-LITTLE = {EVENT: 6, STRATA: 3, LENGTHS: 4, MARGINALS: 20, BLOCKS: 36, SCORE: 22, EFFECTS: 9}
-MUCH = {EVENT: 4, STRATA: 3, LENGTHS: 4, MARGINALS: 16, BLOCKS: 40, SCORE: 5, EFFECTS: 28}
+# Sizes by trial, then searched line by line on development seeds: benchmarks/search_copula.py.
+LITTLE = {EVENT: 6, STRATA: 2, LENGTHS: 4, MARGINALS: 20, BLOCKS: 36, SCORE: 22, EFFECTS: 9}
+MUCH = {EVENT: 4, STRATA: 2, LENGTHS: 4, MARGINALS: 16, BLOCKS: 40, SCORE: 5, EFFECTS: 28}
 
 GRID = 1 << 14  # integers in a radius: rounding stays far below the noise
 GAP_WEIGHTS = (0.25, 0.5)  # of the waves of the first and of later gaps, beside those of values
@@ -90,11 +92,13 @@ def weights(schema: Schema, rules: Rules) -> list[NDArray[np.float64]]:
     return found
 
 
-def shares(schema: Schema) -> dict[str, Fraction]:
+def shares(
+    schema: Schema, little: Mapping[str, float] = LITTLE, most: Mapping[str, float] = MUCH
+) -> dict[str, Fraction]:
     """Where every record is full there is no length to learn, and the rest shares its part."""
     way = float(np.clip(np.log10(schema.fixed.strength / 300), 0.0, 1.0))
     much = Fraction(round(way * 20), 20)
-    names = [n for n in LITTLE if n != LENGTHS or schema.length != "full"]
-    parts = {n: (1 - much) * LITTLE[n] + much * MUCH[n] for n in names}
+    names = [n for n in little if n != LENGTHS or schema.length != "full"]
+    parts = {n: (1 - much) * Fraction(little[n]) + much * Fraction(most[n]) for n in names}
     whole = sum(parts.values())
     return {name: part / whole for name, part in parts.items()}

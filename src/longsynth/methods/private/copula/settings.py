@@ -1,8 +1,8 @@
 """Settings: what the rules come to for one schema and budget, in words, for `longsynth plan`."""
 
-from longsynth.methods.private.copula.calibration import FEWEST, MOST, ROUNDS
+from longsynth.methods.private.copula.calibration import FEWEST, MOST
+from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.rules import (
-    BALANCE,
     EVENT_WEIGHT,
     GRID,
     PLACE_WEIGHT,
@@ -17,7 +17,7 @@ from longsynth.schema import Schema
 SHAPES = ("level", "slope", "bend")
 
 
-def settings(schema: Schema) -> dict[str, str]:
+def settings(schema: Schema, choices: Choices) -> dict[str, str]:
     """Return name and text of every public setting; all follow from T, V, N, ε and δ."""
     rules, channels = Rules.of(schema), channel_number(schema)
     length = "" if schema.length == "full" else ", the length"
@@ -33,8 +33,10 @@ def settings(schema: Schema) -> dict[str, str]:
         "distances": f"{_distances(Lags(schema.slots, channels))} slots",
         "time shapes": ", ".join(SHAPES[: len(time_shapes(schema.slots))]),
         "left of effects": f"{EVENT_WEIGHT} by event, {PLACE_WEIGHT} by site and group",
-        "balance": f"events are at least {100 * BALANCE:g} % of synthetic patients, before floors",
-        "calibration": f"{ROUNDS} rounds of N simulated patients, from {FEWEST:,} to {MOST:,}",
+        "balance": f"events are at least {100 * choices.balance:g} % of synthetic patients, "
+        "before floors",
+        "calibration": f"{choices.rounds} rounds of N simulated patients, "
+        f"from {FEWEST:,} to {MOST:,}",
     }
     steps = [(v.name, v.resolution, v.unit) for v in schema.variables]
     given = [f"{name} {step:g} {unit}".rstrip() for name, step, unit in steps if step]

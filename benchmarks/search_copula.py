@@ -1,0 +1,51 @@
+"""The search for `copula-score`'s shares of the budget, on development seeds only.
+
+    python benchmarks/search_copula.py --out benchmarks/results/search_copula.parquet
+
+Each line gets half as much again, or a third less, of what it had when the search began; the
+others share the rest as before. The best of those judged again is `copula-score`'s rule.
+"""
+
+import argparse
+from pathlib import Path
+
+from search import Search
+
+from longsynth.methods.method import Method
+from longsynth.methods.private.copula.choices import Choices
+from longsynth.methods.private.copula.method import CopulaScore
+from longsynth.methods.private.copula.rules import LITTLE, MUCH, STRATA
+
+MORE, LESS = 1.5, 1 / 1.5
+STANDS = "as it stood"
+BEGAN = tuple(table | {STRATA: 3} for table in (LITTLE, MUCH))  # what the search has changed
+
+
+def settings() -> dict[str, Method]:
+    """Every setting that was tried, by a name that says how it differs."""
+    found: dict[str, Method] = {STANDS: CopulaScore(Choices(BEGAN[0], BEGAN[1]))}
+    for line in LITTLE:
+        for word, factor in (("more", MORE), ("less", LESS)):
+            little, much = (table | {line: factor * table[line]} for table in BEGAN)
+            found[f"{word} for {line}"] = CopulaScore(Choices(little, much))
+    return found
+
+
+SEARCH = Search(
+    settings(),
+    STANDS,
+    epsilons=(1.0, 12.0),
+    seeds=tuple(range(101, 107)),
+    again=tuple(range(107, 117)),
+    best=3,
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True, help="the result file")
+    SEARCH.run(parser.parse_args().out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""How checks are shown: a line each, or JSON; exit code 1 if one fails."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, NoReturn
+
+import typer
+
+from longsynth.commands.options import print_json
+
+if TYPE_CHECKING:
+    from longsynth.govern.finding import Finding
+
+
+def tell(findings: Sequence["Finding"], *, json: bool, after: str = "", failing: str) -> NoReturn:
+    """Print every finding and exit: with `after` if all hold, else with what not to do."""
+    failed = sum(not finding.good for finding in findings)
+    if json:
+        print_json({"holds": not failed, "findings": [asdict(finding) for finding in findings]})
+        raise typer.Exit(1 if failed else 0)
+    from rich.text import Text
+
+    from longsynth.report.terminal import stdout
+
+    console = stdout()
+    for finding in findings:
+        mark = ("ok  ", "green") if finding.good else ("FAIL", "bold red")
+        console.print(Text.assemble(mark, f" {finding.sentence}"), soft_wrap=True)
+    if failed:
+        typer.echo(f"{failed} of {len(findings)} checks FAIL; {failing}")
+    else:
+        typer.echo(f"All {len(findings)} checks hold.{after and ' ' + after}")
+    raise typer.Exit(1 if failed else 0)

@@ -1,0 +1,32 @@
+"""Options that several commands share: one name, one help text, everywhere."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Accountings(StrEnum):
+    paper = "paper"
+    zcdp = "zcdp"
+    gaussian = "gaussian"
+
+
+DEFAULT_METHOD = "copula-score"  # as in the registry, which loads slowly
+EPSILON = typer.Option(help="ε: how much one patient can matter; smaller is safer.")
+DELTA = typer.Option(help="δ: chance of failure, at most 1/(10·patients).")
+Accounting = Annotated[Accountings, typer.Option(help="How ρ becomes ε; see docs/privacy.md.")]
+Json = Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")]
+Method = Annotated[str, typer.Option(help="The generator; `longsynth methods` lists them.")]
+Out = Annotated[Path, typer.Option("--out", help="A folder that does not exist yet.")]
+Release = Annotated[
+    Path, typer.Argument(metavar="RELEASE", help="A release folder, for instance RUN/release.")
+]
+
+
+def print_json(content: object) -> None:
+    """What `--json` prints: indented, letters as they are, no NaN, which JSON does not know."""
+    from json import dumps
+
+    typer.echo(dumps(content, indent=2, ensure_ascii=False, allow_nan=False))

@@ -1,0 +1,58 @@
+"""plan: the whole account, before any patient is read."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longsynth.commands.options import (
+    DEFAULT_METHOD,
+    DELTA,
+    EPSILON,
+    Accounting,
+    Accountings,
+    Json,
+    Method,
+    print_json,
+)
+
+
+def plan(
+    schema: Annotated[
+        Path, typer.Argument(metavar="SCHEMA", help="schema.yaml of the cohort; no data is read.")
+    ],
+    patients: Annotated[int, typer.Option(help="How many patients the cohort has.")],
+    epsilon: Annotated[float, EPSILON],
+    delta: Annotated[float, DELTA],
+    method: Method = DEFAULT_METHOD,
+    accounting: Accounting = Accountings.gaussian,
+    json: Json = False,
+) -> None:
+    """Show everything a fit would release and what it would cost, before any patient is read."""
+    from longsynth.plan import plan as make
+    from longsynth.schema_file import load_schema
+
+    made = make(
+        load_schema(schema),
+        patients,
+        epsilon=epsilon,
+        delta=delta,
+        method=method,
+        accounting=accounting.value,
+    )
+    if json:
+        from longsynth.govern.ledger_file import plan_json
+        from longsynth.methods.method import settings_of
+
+        found = settings_of(made.method, made.schema)
+        print_json(
+            plan_json(made.method.name, made.ledger) | ({"settings": found} if found else {})
+        )
+        return
+    from longsynth.report.terminal import show_constants, show_ledger, show_settings, stdout
+
+    title = f"Plan of '{method}' for {patients:,} patients: nothing has been read yet"
+    show_ledger(stdout(), title, made.method, made.schema, made.ledger)
+    show_settings(stdout(), made.method, made.schema)
+    show_constants(stdout(), made.schema)
+    typer.echo(f"Next: longsynth fit COHORT --epsilon {epsilon:g} --delta {delta:g} --out RUN")

@@ -1,0 +1,23 @@
+"""simulate: patients that never lived, to try everything on."""
+
+from typing import Annotated
+
+import typer
+
+from longsynth.commands.options import Out
+
+
+def simulate(
+    out: Out,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the patients.")] = 11,
+    patients: Annotated[int, typer.Option(min=1, help="How many patients.")] = 720,
+) -> None:
+    """Write a cohort of simulated patients: the paper's population."""
+    from longsynth.folders import new_folder
+    from longsynth.io.writer import write_cohort
+    from longsynth.simulate import simulate as draw
+    from longsynth.simulate import simulated_schema
+
+    with new_folder(out) as scratch:
+        write_cohort(scratch, simulated_schema(), draw(patients, seed=seed).batches(16_384))
+    typer.echo(f"Wrote {patients:,} simulated patients to {out}.")

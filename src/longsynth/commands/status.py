@@ -1,0 +1,141 @@
+"""status: what stands in a folder, and what to type next."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from longsynth.commands.options import Json, print_json
+
+if TYPE_CHECKING:
+    from longsynth.govern.standing import Standing
+
+KINDS = {
+    "release": "a release: may leave with the promise below",
+    "not private": "NOT PRIVATE: learnt without protection, must not leave",
+    "synthetic": "synthetic patients",
+    "cohort": "a cohort of patients: must not leave",
+}
+
+
+def status(
+    folder: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run; or a release, synthetic data, a cohort.")
+    ],
+    json: Json = False,
+) -> None:
+    """Say what stands in a run folder, whether it holds, and what to type next.
+
+    Reads no patient. Exit 0, or 1 if a check of the release fails.
+    """
+    from longsynth.govern.standing import standing
+
+    found = standing(folder)
+    if json:
+        print_json(_as_json(found))
+    else:
+        _show(found)
+    raise typer.Exit(0 if found.holds else 1)
+
+
+def _as_json(found: "Standing") -> dict[str, Any]:
+    return {
+        "folder": str(found.folder),
+        "kind": found.kind,
+        **found.facts,
+        "verified": found.holds if found.findings else None,
+        "findings": [asdict(finding) for finding in found.findings],
+        "drawn": [str(path) for path in found.drawn],
+        "next": list(found.next),
+    }
+
+
+def _show(found: "Standing") -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from longsynth.report.terminal import stdout
+
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in _lines(found):
+        table.add_row(name, escape(text))
+    console = stdout()
+    what = KINDS[found.kind] if found.holds else "NOT as longsynth wrote it: do not rely on it"
+    console.print(f"{found.folder}: {what}", markup=False, highlight=False, style="bold")
+    console.print(table)
+    for finding in found.findings:
+        if not finding.good:
+            typer.echo(f"FAIL {finding.sentence}")
+    typer.echo("Next:")  # not through the console, which would break a command in two
+    for command in found.next or ("nothing: it must not leave, and there is no promise to check",):
+        typer.echo(f"  {command}")
+
+
+def _lines(found: "Standing") -> list[tuple[str, str]]:
+    facts = found.facts
+    if found.kind == "release" and facts:
+        return [*_promise(facts), *_vouched(facts), *_checked(found)]
+    if found.kind == "synthetic":
+        chosen = ", ".join(f"{name}={level}" for name, level in facts["where"].items())
+        return [
+            ("patients", f"{facts['patients']:,}, seed {facts['seed']}, format {facts['format']}"),
+            *([("only", chosen)] if chosen else []),
+            (
+                "drawn from",
+                facts["fingerprint"] if facts["private"] else "a method without privacy",
+            ),
+        ]
+    if found.kind == "cohort":
+        return [("schema", "schema.yaml is there" if facts["schema"] else "there is none yet")]
+    return [("method", str(facts.get("method")))] if facts else _checked(found)
+
+
+def _promise(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    from longsynth.govern.statement import as_typed
+    from longsynth.report.bars import bar
+
+    accounts = [
+        (
+            "of its cap",
+            f"{bar(a['spent_rho'] / a['cap_rho'])} ρ = {a['spent_rho']:.6g} of "
+            f"{a['cap_rho']:.6g} spent for '{a['dataset']}' once this fit had paid",
+        )
+        for a in facts["accounts"]
+    ]
+    return [
+        ("method", facts["method"]),
+        ("patients", f"{facts['patients']:,}"),
+        (
+            "ε spent",
+            f"{as_typed(facts['epsilon'])} at δ = {as_typed(facts['delta'])} under "
+            f"'{facts['accounting']}' (ρ = {facts['rho']:.6g})",
+        ),
+        *((name, f"{bar(share)} {100 * share:.3g} %") for name, share in facts["lines"].items()),
+        *accounts,
+    ]
+
+
+def _vouched(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    book, form = facts["book_entry"], facts["governance"]
+    signed = "no one signed it"
+    if facts["signed"]:
+        signed = (
+            f"yes, by {facts['signed_by'] or 'someone who gave no name'}; whose key it is, only "
+        )
+        signed += "verify --key can say"
+    return [
+        ("budget book", f"entry {book}" if book else "none: repeated fits do not add up"),
+        ("governance", f"form {form}" if form else "no form"),
+        ("fitted by", facts["fitted_by"] or "not said"),
+        ("signed", signed),
+    ]
+
+
+def _checked(found: "Standing") -> list[tuple[str, str]]:
+    good, count = sum(finding.good for finding in found.findings), len(found.findings)
+    checked = f"all {count} checks hold" if found.holds else f"{count - good} of {count} FAIL"
+    drawn = ", ".join(map(str, found.drawn)) or "nothing beside it"
+    return [("verified", checked), ("drawn from it", drawn)]

@@ -1,0 +1,1 @@
+"""The public edition, section by section. Everything comes from a release."""

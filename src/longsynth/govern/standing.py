@@ -1,0 +1,165 @@
+"""standing: what a folder is, how far it has come, and what to do next. Reads no patient."""
+
+import json
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from longsynth.errors import Refused
+from longsynth.govern.disclosed import FACTS, holds_disclosed
+from longsynth.govern.finding import Finding
+from longsynth.govern.ledger_file import promised
+from longsynth.govern.release import Release, read_release
+from longsynth.govern.signature import is_signed, read_signature
+from longsynth.govern.synthetic_folder import RECIPE, Recipe, read_recipe
+from longsynth.govern.verify import verify
+
+NEIGHBOURS = 1000  # folders beside a run that are looked at for what was drawn from it
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    folder: Path
+    kind: str  # release, not private, synthetic or cohort
+    facts: dict[str, Any] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    drawn: tuple[Path, ...] = ()  # synthetic folders beside it
+    next: tuple[str, ...] = ()  # commands to type
+
+    @property
+    def holds(self) -> bool:
+        return all(finding.good for finding in self.findings)
+
+
+def standing(folder: Path) -> Standing:
+    """Say what stands in a folder. Whoever asks may be lost, so any folder will do."""
+    release = folder / "release" if (folder / "release").is_dir() else folder
+    if (release / "manifest.json").is_file():
+        return _of_release(folder, release)
+    internal = folder / "internal" if (folder / "internal").is_dir() else folder
+    if holds_disclosed(internal):
+        return _of_disclosed(folder, internal)
+    if (folder / RECIPE).is_file():
+        return _of_synthetic(folder)
+    tables = ("patients.parquet", "patients.csv")
+    if any((folder / name).is_file() for name in tables):
+        return _of_cohort(folder, has_schema=(folder / "schema.yaml").is_file())
+    if not folder.is_dir():
+        raise Refused(f"{folder} is not a folder: give a run, a release, a synthetic or a cohort.")
+    near = sorted(str(p.parent) for p in islice(folder.glob("*/release"), 9) if p.is_dir())
+    raise Refused(
+        f"{folder} holds neither a run nor a release, synthetic patients or a cohort. "
+        + (f"Near it: longsynth status {near[0]}" if near else "To begin: longsynth demo")
+    )
+
+
+def _of_release(folder: Path, release: Path) -> Standing:
+    findings = tuple(verify(release))
+    try:
+        found = read_release(release)
+        signed = is_signed(release)
+        signer = read_signature(release).signer if signed else None
+    except Refused:  # said by the findings already
+        return Standing(folder, "release", {}, findings, (), (f"longsynth verify {release}",))
+    facts = _promise(found) | {"signed": signed, "signed_by": signer}
+    run = folder.parent if folder.name == "release" else folder
+    drawn = tuple(_drawn_from(found.bundle.fingerprint, run.parent))
+    if not all(finding.good for finding in findings):
+        todo = [f"longsynth verify {release}"]
+    else:
+        todo = [f"longsynth ledger {release}"]
+        todo += [f"longsynth verify {release} {path}" for path in drawn[:1]]
+        if not drawn:
+            todo.append(f"longsynth sample {release} --patients 500 --seed 7 --out synthetic")
+        if not signed:
+            todo.append(f"longsynth sign {release} --key KEY")
+    return Standing(folder, "release", facts, findings, drawn, tuple(todo))
+
+
+def _promise(found: Release) -> dict[str, Any]:
+    bundle, provenance = found.bundle, found.provenance
+    budget, book = promised(bundle.ledger), provenance.book
+    accounts = [
+        {
+            "dataset": account.dataset,
+            "spent_rho": float(account.spent),
+            "cap_rho": float(account.cap.rho),
+        }
+        for account in (book.accounts if book else ())
+    ]
+    return {
+        "method": bundle.method,
+        "patients": bundle.patients,
+        "epsilon": budget.epsilon,
+        "delta": budget.delta,
+        "accounting": budget.accounting,
+        "rho": float(bundle.ledger.spent),
+        "lines": {e.statistic.name: float(e.share) for e in bundle.ledger.entries},
+        "fingerprint": bundle.fingerprint,
+        "fitted_by": provenance.fitted_by,
+        "governance": provenance.governance,
+        "book_entry": book.entry if book else None,
+        "accounts": accounts,
+    }
+
+
+def _of_disclosed(folder: Path, internal: Path) -> Standing:
+    try:
+        stated = json.loads((internal / FACTS).read_bytes())
+        method = stated["method"] if isinstance(stated["method"], str) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        method = None
+    facts = {"method": method}
+    draw = f"longsynth sample {internal} --patients 500 --seed 7 --out drawn"
+    return Standing(folder, "not private", facts, next=(draw,))
+
+
+def _of_synthetic(folder: Path) -> Standing:
+    recipe = read_recipe(folder)
+    facts = {
+        "patients": recipe.patients,
+        "seed": recipe.seed,
+        "format": recipe.form,
+        "where": recipe.where,
+        "private": recipe.private,
+        "fingerprint": recipe.fingerprint,
+    }
+    source = _release_of(recipe, folder)
+    known = str(source) if source else "RELEASE"
+    todo = (f"longsynth verify {known} {folder}",) if recipe.private else ()
+    return Standing(folder, "synthetic", facts, next=todo)
+
+
+def _of_cohort(folder: Path, *, has_schema: bool) -> Standing:
+    if not has_schema:
+        todo = [f"longsynth schema new --cohort {folder} --out {folder / 'schema.yaml'}"]
+    else:
+        plan = f"longsynth plan {folder / 'schema.yaml'} --patients N --epsilon 4 --delta 1e-6"
+        todo = [f"longsynth check {folder}", plan]
+        todo.append(f"longsynth fit {folder} --epsilon 4 --delta 1e-6 --out run")
+    return Standing(folder, "cohort", {"schema": has_schema}, next=tuple(todo))
+
+
+def _drawn_from(fingerprint: str, beside: Path) -> list[Path]:
+    """Synthetic folders next to a run that say they were drawn from it."""
+    found = []
+    for path in sorted(islice(beside.iterdir(), NEIGHBOURS)):
+        try:
+            if (path / RECIPE).is_file() and read_recipe(path).fingerprint == fingerprint:
+                found.append(path)
+        except Refused:
+            continue
+    return found
+
+
+def _release_of(recipe: Recipe, folder: Path) -> Path | None:
+    """The release beside a synthetic folder from which it says it was drawn."""
+    for manifest in islice(sorted(folder.resolve().parent.glob("*/release/manifest.json")), 99):
+        try:
+            stated = json.loads(manifest.read_bytes()[:1_000_000])
+        except (OSError, ValueError):
+            continue
+        if isinstance(stated, dict) and stated.get("fingerprint") == recipe.fingerprint:
+            return folder.parent / manifest.parent.relative_to(folder.resolve().parent)
+    return None
