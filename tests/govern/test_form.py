@@ -319,7 +319,7 @@ REFUSED_FITS = {
     "a larger δ": ({"budget": Budget(12, 1.1e-5, "zcdp")}, "budget.delta: 1.1e-05 is over 1e-05"),
     "another accounting": ({"budget": Budget(12, 1e-5, "gaussian")}, "'gaussian' is none of zcdp"),
     "no budget": ({"budget": None}, "not private"),
-    "another method": ({"method": "bootstrap"}, "'bootstrap' is none of trust, dp-score"),
+    "another method": ({"method": "bootstrap"}, "'bootstrap' is none of copula-score, trust"),
     "too few patients": ({"patients": 99}, "99 patients are not from 100 to 10,000"),
     "too many patients": ({"patients": 10_001}, "10,001 patients are not"),
     "another dataset": ({"dataset": "elsewhere"}, "'elsewhere' is charged, approved is"),
