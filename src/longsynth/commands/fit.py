@@ -11,6 +11,7 @@ from longsynth.commands.options import (
     EPSILON,
     Accounting,
     Accountings,
+    Jobs,
     Method,
     Out,
 )
@@ -33,6 +34,7 @@ def fit(
         Path | None, typer.Option(help="The governance form that has to allow this fit.")
     ] = None,
     by: Annotated[str | None, typer.Option(help="Who fits; someone else signs.")] = None,
+    jobs: Jobs = 1,
 ) -> None:
     """Release private statistics of a cohort: writes RUN/release and RUN/internal.
 
@@ -52,6 +54,7 @@ def fit(
         dataset=dataset,
         governance=governance,
         fitted_by=by,
+        jobs=jobs,
     )
     if epsilon is None:
         typer.echo(

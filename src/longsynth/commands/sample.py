@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from longsynth.commands.options import Out, Release
+from longsynth.commands.options import Jobs, Out, Release
 from longsynth.privacy.errors import Refused
 
 
@@ -29,6 +29,7 @@ def sample(
         Forms,
         typer.Option("--format", help="cohort: wide rows; events: long rows; meds: MEDS 0.4."),
     ] = Forms.cohort,
+    jobs: Jobs = 1,
 ) -> None:
     """Draw synthetic patients from a release. Needs no data and costs no privacy."""
     from longsynth.folders import new_folder
@@ -44,7 +45,7 @@ def sample(
     chosen = _levels(where or [])
     recipe = Recipe(bundle.fingerprint, patients, seed, chosen, not raw, form.value)
     with new_folder(out, owner_only=raw) as scratch, progress_bar() as progress:
-        write_synthetic(scratch, model, recipe, counted_by(progress, "sample", patients))
+        write_synthetic(scratch, model, recipe, counted_by(progress, "sample", patients), jobs)
         if raw:
             (scratch / "NOT_FOR_RELEASE.md").write_text(MARK, encoding="utf-8")
     if raw:

@@ -2,8 +2,8 @@
 
 Public mistakes raise: a missing file or column, an id twice in the patient table. Private facts
 never do: what cannot be read in a cell is missing, and `repairs` counts it for the internal side.
-DuckDB sorts and joins, out of core where it must; its messages can quote cells, so none of them
-is passed on.
+Files that rise by patient are streamed as they are; others DuckDB sorts, out of core where it must.
+Its messages can quote cells, so none of them is passed on.
 """
 
 import tempfile
@@ -13,30 +13,29 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
 from longsynth.errors import CohortError
-from longsynth.io.columns import require_columns, require_numbers
+from longsynth.io.columns import require_columns
 from longsynth.io.lines import csv_header, csv_to_parquet
 from longsynth.io.plain import column_types, copy_plain, is_number
-from longsynth.io.sql import (
-    cell,
-    hours,
-    id_cast,
-    level_code,
-    level_position,
-    literal,
-    no_glob,
-    quoted,
+from longsynth.io.reading import (
+    connect,
+    people_columns,
+    reading,
+    row_columns,
+    unread_cells,
+    unread_labels,
 )
-from longsynth.records import Cohort, rebatched
+from longsynth.io.sql import id_cast, literal, no_glob
+from longsynth.io.streams import Streams
+from longsynth.io.unquoted import unquoted
+from longsynth.records import Cohort
 from longsynth.schema import Schema
 from longsynth.schema_file import load_schema
-from longsynth.slots import Rows, pack, row_counts
+from longsynth.slots import COUNTED, Grouped, pack, row_counts
 
-ROWS = 65_536  # a batch from DuckDB
 MEMORY, MEMORY_A_VARIABLE = 256, 8  # MB that DuckDB may hold before it sorts on disk
 
 
@@ -49,9 +48,10 @@ class CohortFolder:
             raise CohortError(f"{self.folder} is not a folder: give the cohort's folder.")
         self.schema = _schema(self.folder / "schema.yaml")
         self._scratch = tempfile.TemporaryDirectory(prefix="longsynth-")
+        self._counts: Counter[str] | None = None  # of a full pass
         self._uneven = 0  # lines of CSV with too many or too few cells
         memory = MEMORY + MEMORY_A_VARIABLE * len(self.schema.variables)
-        self._connection = _connect(self._scratch.name, memory)
+        self._connection = connect(self._scratch.name, memory=memory, threads=2)
         try:
             self._prepare()
             self.patients = self._count_patients()
@@ -71,48 +71,24 @@ class CohortFolder:
 
     def batches(self) -> Iterator[Cohort]:
         """Yield every patient of the patient table once, the same number in every batch."""
-        return rebatched(pack(rows, self.schema) for rows in self._rows())
+        return (pack(rows, self.schema) for rows in self._counted())
 
-    def _rows(self) -> Iterator[Rows]:
-        """Yield the rows of whole patients as DuckDB happens to bring them."""
-        names = ", ".join(f"v{v}" for v in range(len(self.schema.variables)))  # static ones too
-        query = f"""
-            SELECT number, site, grp, event, time, {names}
-            FROM people LEFT JOIN rows USING (id) ORDER BY number, time"""
-        with unquoted(self.folder):
-            reader = self._connection.cursor().sql(query).to_arrow_reader(ROWS)
-        rest: pa.Table | None = None
-        while True:
-            with unquoted(self.folder):
-                batch = next(reader, None)
-            if batch is None:
-                break
-            table = pa.Table.from_batches([batch])
-            table = table if rest is None else pa.concat_tables([rest, table])
-            number = table.column("number").to_numpy()
-            whole = int(np.searchsorted(number, number[-1])) if len(number) else 0
-            if whole:
-                yield self._as_rows(table.slice(0, whole))
-            rest = table.slice(whole)
-        if rest is not None and len(rest):
-            yield self._as_rows(rest)
+    def _counted(self) -> Iterator[Grouped]:
+        """Pass on the rows of each batch. What becomes of them is counted in the first full pass,
+        so that `repairs` need not make another."""
+        counts: Counter[str] = Counter(dict.fromkeys(("rows", "people", *COUNTED), 0))
+        for rows in self._streams.by_patient():
+            if self._counts is None:
+                people = np.count_nonzero(np.diff(rows.owner)) + bool(len(rows.owner))
+                counts.update(rows=len(rows.owner), people=int(people))
+                counts.update(row_counts(rows, self.schema))
+            yield rows
+        self._counts = self._counts or counts
 
     def repairs(self) -> dict[str, Any]:
         """Count what was read differently than it stands in the files. Not for release."""
-        unread = {
-            static: {
-                v.name: f"count({quoted(v.column or v.name)}) "
-                f"- count(CASE WHEN isfinite({cell(v)}) THEN 1 END)"
-                for v in self.schema.variables
-                if v.static == static
-            }
-            for static in (False, True)
-        }
-        levels = {
-            what: f"count(*) - count({level_position(labels)})"
-            for what in ("group", "event", "site")
-            if (labels := getattr(self.schema, what)) is not None
-        }
+        unread = {static: unread_cells(self.schema, static=static) for static in (False, True)}
+        levels = unread_labels(self.schema)
         with unquoted(self.folder):
             cells = {
                 name: number
@@ -127,52 +103,45 @@ class CohortFolder:
             labels_ = self._one_row(f"SELECT {', '.join(levels.values())} FROM {self._people}")
             total = self._one_row(f"SELECT count(*) FROM {self._observations}")
             usable = self._one_row("SELECT count(*) FROM rows")
-            unknown = self._one_row("SELECT count(*) FROM rows ANTI JOIN people USING (id)")
-            empty = self._one_row("SELECT count(*) FROM people ANTI JOIN rows USING (id)")
-        slotted: Counter[str] = Counter()
-        for rows in self._rows():
-            slotted.update(row_counts(rows, self.schema))
+        if self._counts is None:
+            for _ in self._counted():
+                pass
+        counts = self._counts or Counter()
         return {
             "rows": total[0],
             "csv_lines_with_too_many_or_too_few_cells": self._uneven,
             "rows_without_usable_time": total[0] - usable[0],
-            "rows_of_unknown_patients": unknown[0],
-            "patients_without_rows": empty[0],
-            **slotted,
+            "rows_of_unknown_patients": usable[0] - counts["rows"],
+            "patients_without_rows": self.patients - counts["people"],
+            **{what: counts[what] for what in COUNTED},
             "cells_not_a_finite_number": cells,
             "labels_set_to_the_first_level": dict(zip(levels, labels_, strict=True)),
         }
 
     def _prepare(self) -> None:
         """Define the views `people` and `rows`, both in longsynth's own names and units."""
-        schema, patient, time = self.schema, self.schema.patient.column, self.schema.time
-        values = {i: v for i, v in enumerate(schema.variables) if not v.static}
-        static = {i: v for i, v in enumerate(schema.variables) if v.static}
-        columns = [v.column or v.name for v in values.values()]
-        labels = {"site": schema.site, "grp": schema.group, "event": schema.event}
-        marks = [found.column for found in labels.values() if found]
-        marks += [v.column or v.name for v in static.values()]
-        row_columns = [patient, time.column, *columns]
-        self._observations, rows_types = self._table("observations", row_columns)
-        self._people, people_types = self._table("patients", [patient, *marks])
-        require_numbers(rows_types, columns)
-        require_numbers(people_types, marks)
-        when = hours(time, rows_types[time.column])
-        key = id_cast(rows_types[patient], people_types[patient]).format(quoted(patient))
-        codes = [f"{level_code(found)} AS {what}" for what, found in labels.items()]
-        about = ", ".join([*codes, *(f"{cell(v)} AS v{i}" for i, v in static.items())])
-        cells = ", ".join(f"{cell(v)} AS v{i}" for i, v in values.items())
+        rows_path, rows = self._table("observations", row_columns(self.schema))
+        people_path, people = self._table("patients", people_columns(self.schema))
+        self._observations, self._people = _scan(rows_path), _scan(people_path)
+        read = reading(self.schema, rows, people)
         with unquoted(self.folder):
             self._connection.execute(f"""
-                CREATE VIEW people AS SELECT row_number() OVER (ORDER BY id) AS number, *
-                FROM (SELECT {key} AS id, {about} FROM {self._people})""")
+                CREATE VIEW people AS SELECT {read.people} FROM {self._people}""")
             self._connection.execute(f"""
-                CREATE VIEW rows AS SELECT * FROM
-                (SELECT {key} AS id, {when} AS time, {cells} FROM {self._observations})
+                CREATE VIEW rows AS SELECT * FROM (SELECT {read.rows} FROM {self._observations})
                 WHERE isfinite(time)""")
+        patient = self.schema.patient.column
+        self._streams = Streams(
+            self._connection,
+            self.folder,
+            self.schema,
+            rows_path,
+            people_path,
+            whole="BIGINT" in id_cast(rows[patient], people[patient]),
+        )
 
-    def _table(self, name: str, columns: list[str]) -> tuple[str, dict[str, pa.DataType]]:
-        """Return the SQL that scans a table of the folder, Parquet first, and its types."""
+    def _table(self, name: str, columns: list[str]) -> tuple[Path, dict[str, pa.DataType]]:
+        """Return where a table of the folder can be read as Parquet, and its types."""
         path, text = self.folder / f"{name}.parquet", self.folder / f"{name}.csv"
         copy = Path(self._scratch.name) / f"{name}.parquet"
         if not path.is_file():
@@ -191,13 +160,17 @@ class CohortFolder:
             if path != copy and not all(map(is_number, types.values())):
                 copy_plain(path, copy, list(types))
                 path = copy
-        return f"read_parquet({literal(no_glob(path))}, hive_partitioning = false)", types
+        return path.absolute(), types
 
     def _count_patients(self) -> int:
-        with unquoted(self.folder):
-            number, known, distinct = self._one_row(
-                "SELECT count(*), count(id), count(DISTINCT id) FROM people"
-            )
+        order = self._streams.people_order
+        if order and order.distinct:
+            number, known, distinct = order.rows, order.known, order.known
+        else:
+            with unquoted(self.folder):
+                number, known, distinct = self._one_row(
+                    "SELECT count(*), count(id), count(DISTINCT id) FROM people"
+                )
         if known < number:
             raise CohortError("the patient table has a row without an id: give every patient one.")
         if distinct < number:
@@ -205,14 +178,6 @@ class CohortFolder:
         if number == 0:
             raise CohortError("the patient table is empty: there is nobody to describe.")
         return int(number)
-
-    def _as_rows(self, table: pa.Table) -> Rows:
-        columns = {name: table.column(name).to_numpy() for name in table.column_names}
-        values = [columns[f"v{v}"] for v in range(len(self.schema.variables))]
-        labels = [columns[name].astype(np.int64) for name in ("site", "grp", "event")]
-        return Rows(
-            columns["number"], columns["time"], np.stack(values, axis=1), np.stack(labels, axis=1)
-        )
 
     def _one_row(self, query: str) -> tuple[int, ...]:
         return tuple(self._connection.execute(query).fetchall()[0])
@@ -230,36 +195,8 @@ def _schema(path: Path) -> Schema:
     return load_schema(path)
 
 
-def _connect(scratch: str, memory: int) -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "autoinstall_known_extensions": "false",  # never ask the network
-            "autoload_known_extensions": "false",
-            "memory_limit": f"{memory}MB",
-            "threads": "2",
-            "temp_directory": scratch,
-        },
-    )
-    connection.execute("SET enable_progress_bar = false")  # it would move by private rows
-    connection.execute("SET GLOBAL TimeZone = 'UTC'")  # of stamps without a zone, on any machine
-    return connection
-
-
-@contextmanager
-def unquoted(folder: Path, problem: str = "cannot be read: is a file damaged?") -> Iterator[None]:
-    """Turn a reader's error, whose text may quote a cell, into one that cannot."""
-    try:
-        yield
-    except (duckdb.OutOfMemoryException, MemoryError) as error:
-        error.args = ()
-        raise CohortError(
-            f"{folder} needs more memory or disk space to be sorted than there is: free some, or "
-            "leave out variables."
-        ) from None
-    except (duckdb.Error, pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        error.args = ()  # its text, which stays within reach of whoever catches ours
-        raise CohortError(f"{folder} {problem}") from None
+def _scan(path: Path) -> str:
+    return f"read_parquet({literal(no_glob(path))}, hive_partitioning = false)"
 
 
 @contextmanager

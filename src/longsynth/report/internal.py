@@ -30,6 +30,7 @@ class Watched:
         self._bounds = np.array([v.bounds for v in schema.variables]).T
         self._cells = self._missing = self._long = self._events = self._protected = 0
         self._clipped = np.zeros(len(schema.variables), np.int64)
+        self._noted = False
 
     @property
     def patients(self) -> int:
@@ -37,8 +38,10 @@ class Watched:
 
     def batches(self) -> Iterator[Cohort]:
         for batch in self._watch(self._source.batches()):
-            self._note(batch)
+            if not self._noted:
+                self._note(batch)
             yield batch
+        self._noted = True  # a method may read its patients more than once
 
     def _note(self, batch: Cohort) -> None:
         observed, used = seen(batch, self._schema), in_use(batch, self._schema)
@@ -46,7 +49,8 @@ class Watched:
         self._clipped += ((values < self._bounds[0]) | (values > self._bounds[1])).sum(axis=(0, 1))
         self._cells += int(used.sum())
         self._missing += int((used & ~observed).sum())
-        norms = np.linalg.norm(encoded_values(batch, self._schema), axis=1)
+        z = encoded_values(batch, self._schema, observed)
+        norms = np.sqrt(np.einsum("ij,ij->i", z, z))
         self._long += int((norms > self._schema.fixed.clip_radius).sum())
         self._events += int(batch.event.sum())
         self._protected += int(batch.group.sum())

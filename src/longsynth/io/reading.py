@@ -1,0 +1,94 @@
+"""How the two tables of a cohort are read: which columns, and SQL for what their cells mean.
+
+The SQL is DuckDB's, wherever it runs: a cell is read in one way on a laptop and on a cluster.
+"""
+
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+
+from longsynth.io.columns import require_numbers
+from longsynth.io.sql import cell, hours, id_cast, level_code, level_position, quoted
+from longsynth.schema import Schema
+
+Types = dict[str, pa.DataType]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What to select from each table, in longsynth's own names and units."""
+
+    rows: str  # id, time in hours, v0, v1, …; only rows with a finite time count
+    people: str  # id, site, grp, event, and the static ones among v0, v1, …
+
+
+def row_columns(schema: Schema) -> list[str]:
+    return [schema.patient.column, schema.time.column, *_values(schema, static=False)]
+
+
+def people_columns(schema: Schema) -> list[str]:
+    return [schema.patient.column, *_marks(schema)]
+
+
+def reading(schema: Schema, rows: Types, people: Types) -> Reading:
+    """Return the SQL for tables whose columns have these types, or refuse a type."""
+    patient, time = schema.patient.column, schema.time
+    require_numbers(rows, _values(schema, static=False))
+    require_numbers(people, _marks(schema))
+    when = hours(time, rows[time.column])
+    key = id_cast(rows[patient], people[patient]).format(quoted(patient))
+    labels = {"site": schema.site, "grp": schema.group, "event": schema.event}
+    codes = [f"{level_code(found)} AS {what}" for what, found in labels.items()]
+    cells: dict[bool, list[str]] = {False: [], True: []}
+    for i, v in enumerate(schema.variables):
+        cells[v.static].append(f"{cell(v)} AS v{i}")
+    return Reading(
+        rows=", ".join([f"{key} AS id", f"{when} AS time", *cells[False]]),
+        people=", ".join([f"{key} AS id", *codes, *cells[True]]),
+    )
+
+
+def unread_cells(schema: Schema, *, static: bool) -> dict[str, str]:
+    """SQL that counts, by variable, the cells that hold something but no finite number."""
+    return {
+        v.name: f"count({quoted(v.column or v.name)}) "
+        f"- count(CASE WHEN isfinite({cell(v)}) THEN 1 END)"
+        for v in schema.variables
+        if v.static == static
+    }
+
+
+def unread_labels(schema: Schema) -> dict[str, str]:
+    """SQL that counts the patients whose label is none of the schema's."""
+    return {
+        what: f"count(*) - count({level_position(labels)})"
+        for what in ("group", "event", "site")
+        if (labels := getattr(schema, what)) is not None
+    }
+
+
+def connect(scratch: str, *, memory: int, threads: int) -> duckdb.DuckDBPyConnection:
+    """Return a database that asks no network, says nothing and reads stamps alike everywhere."""
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "autoinstall_known_extensions": "false",  # never ask the network
+            "autoload_known_extensions": "false",
+            "memory_limit": f"{memory}MB",
+            "threads": str(threads),
+            "temp_directory": scratch,
+        },
+    )
+    connection.execute("SET enable_progress_bar = false")  # it would move by private rows
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")  # of stamps without a zone, on any machine
+    return connection
+
+
+def _values(schema: Schema, *, static: bool) -> list[str]:
+    return [v.column or v.name for v in schema.variables if v.static == static]
+
+
+def _marks(schema: Schema) -> list[str]:
+    labels = (schema.site, schema.group, schema.event)
+    return [found.column for found in labels if found] + _values(schema, static=True)
