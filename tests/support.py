@@ -16,7 +16,7 @@ from longsynth.records import Cohort
 from longsynth.schema import Schema
 
 SLOTS, VARIABLES = 4, 3
-SMALL = Budget(1.0, 1e-5)  # one, as its ρ takes a while to work out
+SMALL = Budget(1.0, 1e-5, "zcdp")  # one, as its ρ takes a while to work out
 
 
 def small_schema(*, length: str = "variable", **constants: object) -> Schema:

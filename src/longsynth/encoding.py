@@ -6,12 +6,16 @@ depends on its own patient alone. The privacy core checks the radii again on wha
 """
 
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
+from longsynth.privacy.sums import Rows
 from longsynth.records import Bools, Cohort, Floats, Ints
 from longsynth.scaling import Scaling
 from longsynth.schema import Schema, stratum_of
+
+BLOCK = 512  # patients at a time: few enough to stay in a processor's cache
 
 
 def strata(batch: Cohort, schema: Schema) -> Ints:
@@ -26,20 +30,26 @@ def in_use(batch: Cohort, schema: Schema) -> Bools:
     Beyond lies padding, where nothing is missing as nothing was to come. If the schema says that
     all slots are used, then a shorter record is one with values missing.
     """
-    slots = np.arange(schema.slots)
-    length = batch.length if schema.length == "variable" else np.full(batch.patients, schema.slots)
-    used = (slots < length[:, None])[:, :, None]
-    static = np.array(schema.layout.static)
-    return np.asarray(np.where(static, slots[:, None] == 0, used))
+    if schema.length == "variable":
+        return _up_to(batch.length, schema)
+    return _up_to(np.full(batch.patients, schema.slots), schema)
 
 
 def seen(batch: Cohort, schema: Schema) -> Bools:
     """(n, T, V): what counts as observed: recorded, finite, and inside the patient's length."""
-    slots = np.arange(schema.slots)
-    inside = (slots < batch.length[:, None])[:, :, None]
-    if any(schema.layout.static):
-        inside = np.where(schema.layout.static, slots[:, None] == 0, inside)
-    return np.asarray(batch.observed & np.isfinite(batch.values) & inside)
+    found = np.isfinite(batch.values)
+    found &= batch.observed
+    if any(schema.layout.static) or (batch.length < schema.slots).any():
+        found &= _up_to(batch.length, schema)
+    return found
+
+
+def _up_to(length: Ints, schema: Schema) -> Bools:
+    """(n, T, V): the cells of records of these lengths."""
+    slots, lengths = np.arange(schema.slots), np.arange(schema.slots + 1)
+    static = np.array(schema.layout.static)
+    cells = np.where(static, slots[:, None] == 0, (slots < lengths[:, None])[:, :, None])
+    return np.asarray(cells[np.clip(length, 0, schema.slots)])  # one of few rows for each patient
 
 
 def columns_in_use(batch: Cohort, schema: Schema) -> Bools:
@@ -52,50 +62,78 @@ def lengths(batch: Cohort, schema: Schema) -> Ints:
     return np.clip(batch.length, 0, schema.slots)
 
 
-def encoded_values(batch: Cohort, schema: Schema) -> Floats:
-    """z (n, D) in [-1, 1], missing entries at the public midpoint 0, before clipping to L."""
-    observed, scaling = seen(batch, schema), Scaling(schema)
-    z = scaling.encode(np.where(observed, batch.values, 0.0))
-    return schema.layout.value_rows(np.where(scaling.per_channel(observed), z, 0.0))
+def encoded_values(batch: Cohort, schema: Schema, observed: Bools | None = None) -> Floats:
+    """z (n, D) in [-1, 1], missing entries at the public midpoint 0, before clipping to L.
+
+    `observed` is what `seen` found, for those who know it already.
+    """
+    observed, scaling = seen(batch, schema) if observed is None else observed, Scaling(schema)
+    return schema.layout.value_rows(scaling.encode(batch.values, observed))
 
 
-def values(batch: Cohort, schema: Schema, *, grid: int, squared: int) -> Ints:
+def values(
+    batch: Cohort, schema: Schema, *, grid: int, squared: int, observed: Bools | None = None
+) -> Rows:
     """z̄ (n, D) on the integer grid with norm² at most `squared`."""
-    return hold(encoded_values(batch, schema) * grid, squared)
+    observed, scaling = seen(batch, schema) if observed is None else observed, Scaling(schema)
+    layout, found = schema.layout, np.empty((batch.patients, schema.width), _whole(squared))
+    for start in range(0, batch.patients, BLOCK):
+        block = slice(start, start + BLOCK)
+        z = layout.value_rows(scaling.encode(batch.values[block], observed[block]))
+        found[block] = hold(np.multiply(z, grid, out=z), squared)
+    return found
 
 
-def missing(batch: Cohort, schema: Schema) -> Ints:
+def missing(batch: Cohort, schema: Schema, observed: Bools | None = None) -> Rows:
     """2U - 1 (n, cells): +1 missing, -1 observed, 0 for padding. Centred, a mask has half the
     norm."""
-    marks = np.where(seen(batch, schema), -1, 1) * in_use(batch, schema)
-    return schema.layout.cell_rows(marks.astype(np.int64))
+    observed = seen(batch, schema) if observed is None else observed
+    marks = 1 - 2 * observed.view(np.int8)
+    if schema.length == "variable" or any(schema.layout.static):
+        marks *= in_use(batch, schema).view(np.int8)
+    return schema.layout.cell_rows(marks)
 
 
 def log_gaps(batch: Cohort, schema: Schema) -> tuple[Floats, Floats]:
     """r and r² - ½ (n, T), within [-1, 1] and [-½, ½]; 0 for padding, which has no gap."""
     slots, scaling = np.arange(schema.slots), Scaling(schema)
     known = np.isfinite(batch.gaps) & (slots < batch.length[:, None])
-    r = np.where(known, scaling.encode_gaps(np.where(known, batch.gaps, 0.0)), 0.0)
-    padding = (schema.length == "variable") & (slots >= batch.length[:, None])
-    return r, np.where(padding, 0.0, r**2 - 0.5)
+    r = scaling.encode_gaps(batch.gaps)  # a number or NaN
+    np.copyto(r, 0.0, where=~known)
+    squares = r * r
+    squares -= 0.5
+    if schema.length == "variable":
+        np.copyto(squares, 0.0, where=slots >= batch.length[:, None])
+    return r, squares
 
 
-def one_hot(cell: Ints, cells: int) -> Ints:
+def one_hot(cell: Ints, cells: int) -> Rows:
     """(n, cells): 1 in each patient's cell."""
-    return np.asarray(cell[:, None] == np.arange(cells), np.int64)
+    return np.asarray(cell[:, None] == np.arange(cells)).view(np.int8)
 
 
-def on_grid(features: Floats, grid: int) -> Ints:
-    return np.rint(features * grid).astype(np.int64)
+def on_grid(features: Floats, grid: int) -> Rows:
+    """Features within [-1, 1] as integers."""
+    return np.rint(features * grid).astype(np.int32)
 
 
-def hold(rows: Floats, squared: int) -> Ints:
+def hold(rows: Floats, squared: int) -> Rows:
     """Round finite rows to integers; scale back those that leave the ball of radius² `squared`."""
-    k = np.rint(rows).astype(np.int64)
-    outside = (k * k).sum(axis=1) > squared
-    if outside.any():
-        long = rows[outside]
-        room = sqrt(squared) - sqrt(rows.shape[1]) / 2 - 1  # rounding cannot carry a row back out
-        norms = np.sqrt((long * long).sum(axis=1, keepdims=True))
-        k[outside] = np.rint(long * (max(room, 0.0) / norms)).astype(np.int64)
-    return k
+    radius, off = sqrt(squared), sqrt(rows.shape[1]) / 2  # rounding moves a row by `off` at most
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    outside = norms > radius + off + 1
+    near = np.flatnonzero(~outside & (norms > radius - off - 1))
+    if len(near):
+        k = np.rint(rows[near])
+        outside[near] = np.einsum("ij,ij->i", k, k) > squared
+    if outside.any():  # scaled so far that rounding cannot carry a row back out
+        room = max(radius - off - 1, 0.0)
+        factor = np.divide(room, norms, out=np.ones_like(norms), where=outside)
+        rows = rows * factor[:, None]  # by exactly 1 what is inside
+    k = np.rint(rows)
+    return k.astype(_whole(squared))
+
+
+def _whole(squared: int) -> type[np.signedinteger[Any]]:
+    """A type that holds every entry of a row of this norm²."""
+    return np.int32 if squared < 1 << 62 else np.int64

@@ -6,28 +6,27 @@ from functools import partial
 import numpy as np
 
 from longsynth.bundle import Bundle
-from longsynth.engines.distributed import Distributed
-from longsynth.engines.local import sum_over
+from longsynth.engines.distributed import Distributed, Source, sum_over
 from longsynth.errors import Refused
 from longsynth.methods.method import OpenMethod
 from longsynth.methods.registry import method_named
+from longsynth.needs import require_room
 from longsynth.plan import Plan
 from longsynth.privacy.curator import Curator
 from longsynth.privacy.ledger import Ledger, Released
 from longsynth.privacy.noise import NoiseSource
-from longsynth.records import Cohort, Patients
+from longsynth.records import Cohort
 from longsynth.schema import Schema
 
-Source = Patients | Distributed  # read here in batches, or added up where they lie
 
-
-def fit(patients: Source, plan: Plan, *, noise: NoiseSource | None = None) -> Bundle:
+def fit(patients: Source, plan: Plan, *, noise: NoiseSource | None = None, jobs: int = 1) -> Bundle:
     """Return everything that leaves. The plan was priced and accepted before this starts.
 
-    `noise` is for tests: any source but OpenDP's marks the bundle TEST-ONLY.
+    `jobs` threads add up what one reads; any number gives the same integers before noise. `noise`
+    is for tests: any source but OpenDP's marks the bundle TEST-ONLY.
     """
+    require_room(plan)
     method = plan.method
-    engine = patients.sum_over if isinstance(patients, Distributed) else partial(sum_over, patients)
     curator = Curator(plan.ledger, noise)  # lines 3 and 9: ρ_j allotted, over-spending refused
     released: dict[str, Released] = {}
     for stage in plan.stages:
@@ -35,7 +34,8 @@ def fit(patients: Source, plan: Plan, *, noise: NoiseSource | None = None) -> Bu
         features = partial(  # lines 1 and 2: public encoding, clipped contributions
             method.contributions, schema=plan.schema, stage=stage, so_far=so_far
         )
-        for sums in engine([statistic for statistic, _ in stage], features):
+        statistics = [statistic for statistic, _ in stage]
+        for sums in sum_over(patients, statistics, features, jobs=jobs):
             released[sums.statistic.name] = curator.release(sums)  # lines 4 and 5
     # Lines 6 to 8 are post-processing: `Method.model` does them for anyone who has the bundle.
     return Bundle(method.name, plan.schema, curator.ledger, released)  # line 10

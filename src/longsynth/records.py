@@ -45,20 +45,6 @@ class Cohort:
         )
 
 
-def rebatched(parts: Iterable[Cohort], size: int = BATCH) -> Iterator[Cohort]:
-    """Yield the same patients, `size` at a time: how many come together must not tell of rows."""
-    waiting: list[Cohort] = []
-    for part in parts:
-        waiting.append(part)
-        if sum(p.patients for p in waiting) >= size:
-            whole = Cohort.joined(waiting)
-            ready = whole.patients - whole.patients % size
-            yield from whole.take(slice(0, ready)).batches(size)
-            waiting = [whole.take(slice(ready, None))]
-    if any(p.patients for p in waiting):
-        yield Cohort.joined(waiting)
-
-
 class Patients(Protocol):
     """What a fit reads: a known number of patients, in batches, as often as it has stages."""
 

@@ -24,6 +24,7 @@ from longsynth.govern.release import Release, release_files
 from longsynth.io.tables import CohortFolder
 from longsynth.methods.method import PrivateMethod
 from longsynth.methods.registry import DEFAULT, method_named
+from longsynth.needs import require_room
 from longsynth.plan import plan
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting
 from longsynth.privacy.noise import NoiseSource
@@ -45,6 +46,7 @@ def run_fit(
     dataset: str | None = None,
     governance: Path | str | None = None,
     fitted_by: str | None = None,
+    jobs: int = 1,
     noise: NoiseSource | None = None,
 ) -> Bundle:
     """Fit a cohort and write RUN whole, or not at all. `noise` is for tests.
@@ -84,6 +86,7 @@ def run_fit(
             planned = plan(
                 source.schema, source.patients, **promise, method=method, accounting=accounting
             )
+            require_room(planned)  # before the book is charged
             if form:
                 allows(
                     form,
@@ -98,7 +101,7 @@ def run_fit(
             if book and dataset:
                 receipt = Book(book).charge(dataset, planned.ledger, method=method)
                 afterwards.append(f"Entry {receipt.entry} of {book} is charged and stays spent.")
-            bundle = fit(watched, planned, noise=noise)
+            bundle = fit(watched, planned, noise=noise, jobs=jobs)
             provenance = Provenance(fitted_by, form.sha256 if form else None, receipt)
             _write(scratch / "release", release_files(Release(bundle, provenance)))
         used = resource.getrusage(resource.RUSAGE_SELF)

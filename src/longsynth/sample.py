@@ -1,15 +1,17 @@
 """Algorithm 2 (alg:sample): weighted irregular trajectories from a model. No data, no noise."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
-from threadpoolctl import threadpool_limits
 
 from longsynth.errors import Refused
 from longsynth.model.model import Model
 from longsynth.model.strata import Strata
+from longsynth.one_thread import one_thread
 from longsynth.synthetic import Synthetic, joined
+from longsynth.workers import in_threads
 
 CHUNK = 16_384  # patients that share a seed
 
@@ -27,21 +29,27 @@ def sample_chunks(
     *,
     seed: int,
     where: Mapping[str, str] | None = None,
+    jobs: int = 1,
     chunks: range | None = None,
 ) -> Iterator[Synthetic]:
-    """Yield the same patients in chunks, each with a seed of its own; or only some of the chunks,
-    by number."""
+    """Yield the same patients in chunks, each with a seed of its own, or some of the chunks by
+    number; any number of jobs draws the same bits."""
     if patients < 1 or seed < 0:
         raise Refused("a sample needs at least one patient and a seed of zero or more.")
     strata = _conditioned(model, where or {})
-    for chunk in range(-(-patients // CHUNK)) if chunks is None else chunks:
-        rng = Generator(SFC64(SeedSequence(seed, spawn_key=(chunk,))))
-        with threadpool_limits(limits=1):  # one thread: more would change the last bits
-            drawn = _chunk(model, strata, min(CHUNK, patients - chunk * CHUNK), rng)
-        yield drawn
+    numbers = range(-(-patients // CHUNK)) if chunks is None else chunks
+    sizes = ((chunk, min(CHUNK, patients - chunk * CHUNK)) for chunk in numbers)
+    return in_threads(partial(_chunk, model, strata, seed), sizes, jobs)
 
 
-def _chunk(model: Model, strata: Strata, patients: int, rng: Generator) -> Synthetic:
+def _chunk(model: Model, strata: Strata, seed: int, piece: tuple[int, int]) -> Synthetic:
+    chunk, patients = piece
+    rng = Generator(SFC64(SeedSequence(seed, spawn_key=(chunk,))))
+    with one_thread():
+        return _drawn(model, strata, patients, rng)
+
+
+def _drawn(model: Model, strata: Strata, patients: int, rng: Generator) -> Synthetic:
     """alg:sample, with every line over all patients of a chunk at once."""
     stratum = rng.choice(len(strata.draw), size=patients, p=strata.draw)  # s_i ~ q, eq:fair
     course = model.course(stratum, rng)  # c_i, or more that values, masks and gaps share

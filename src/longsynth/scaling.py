@@ -4,7 +4,8 @@ A nominal variable has no scale: each of its levels is a channel that holds 1 or
 that is largest names the level.
 """
 
-from typing import Any
+from math import gcd
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,16 @@ from longsynth.schema import Schema
 REFERENCE_SCALES = 3.0  # `encoding: reference` maps centre ± three scales to ±1
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class _Tiled(NamedTuple):
+    """Rows of the scaling, once for each slot."""
+
+    middle: Floats
+    half: Floats
+    bounds: Floats  # (2, …)
+    ends: Floats  # (2, …)
 
 
 class Scaling:
@@ -36,24 +47,51 @@ class Scaling:
                 if variable.centre is not None and variable.scale is not None:
                     low[v], high[v] = self._reference(variable.centre, variable.scale, v)
         self._middle, self._half = (low + high) / 2, (high - low) / 2
+        # What the bounds become: to clip there is to clip at the bounds, as all steps are monotone.
+        ends = (self._transform(self._bounds) - self._middle) / self._half
+        near = np.abs(np.abs(ends) - 1) < 1e-12
+        self._ends = np.clip(np.where(near, np.sign(ends), ends), -1.0, 1.0)
         self._longest = np.log1p(schema.max_gap)
         self._max_gap = schema.max_gap
+        self._last: tuple[int, _Tiled] | None = None
 
-    def unit(self, values: Floats) -> Floats:
+    def unit(self, values: Floats, known: Bools | None = None) -> Floats:
         """Return values (…, V) in [-1, 1], by position where there are levels; clipped first to
-        the public bounds."""
-        inside = self._transform(np.clip(values, *self._bounds))
-        return np.asarray(np.clip((inside - self._middle) / self._half, -1.0, 1.0))
+        the public bounds. What is not known is 0."""
+        rows, together = self._long_rows(values)
+        tiled = self._tiled(together)
+        if self._log.any():
+            rows = rows.copy()
+            for v in np.flatnonzero(self._log):
+                column = rows[:, v :: len(self._log)]
+                np.log(np.clip(column, *self._bounds[:, v]), out=column)
+        with np.errstate(over="ignore"):  # no warning may tell of a wild value; it is clipped below
+            unit = rows - tiled.middle
+        if known is not None:  # all bits of a number, or none: a product with 0 would keep a NaN
+            there = np.negative(known.reshape(unit.shape).view(np.int8), dtype=np.int64)
+            np.bitwise_and(unit.view(np.int64), there, out=unit.view(np.int64))
+        with np.errstate(over="ignore"):
+            unit /= tiled.half
+        if (self._ends[0] == -1).all() and (self._ends[1] == 1).all():
+            np.clip(unit, -1.0, 1.0, out=unit)
+        else:
+            np.maximum(unit, tiled.ends[0], out=unit)
+            np.minimum(unit, tiled.ends[1], out=unit)
+        return unit.reshape(values.shape)
 
-    def encode(self, values: Floats) -> Floats:
-        """Return values in [-1, 1], levels of nominal variables in channels of their own."""
-        encoded = self.unit(values)
+    def encode(self, values: Floats, known: Bools | None = None) -> Floats:
+        """Return values in [-1, 1], levels of nominal variables in channels of their own. What is
+        not known is 0."""
+        encoded = self.unit(values, known)
         if not self._nominal:
             return encoded
         encoded = self.per_channel(encoded)
         for v in self._nominal:
             level = np.rint(np.clip(values[..., v, None], *self._bounds[:, v]))
-            encoded[..., self._channels(v)] = level == np.arange(self.layout.channels[v])
+            found = level == np.arange(self.layout.channels[v])
+            encoded[..., self._channels(v)] = (
+                found if known is None else found & known[..., v, None]
+            )
         return encoded
 
     def decode(self, encoded: Floats) -> Floats:
@@ -68,14 +106,22 @@ class Scaling:
 
     def from_unit(self, unit: Floats) -> Floats:
         """The inverse of `unit`, for any number."""
-        raw = self._middle + unit * self._half
-        with np.errstate(over="ignore"):  # what is beyond any number is cut at the bound below
-            raw = np.where(self._log, np.exp(np.where(self._log, raw, 0.0)), raw)
-        raw = np.where(self._whole, np.rint(raw), raw)
-        if self._step.any():  # in steps from zero, as a device or a laboratory records
-            step = np.where(self._step > 0, self._step, 1.0)
-            raw = np.where(self._step > 0, np.round(np.rint(raw / step) * step, 12), raw)
-        return np.asarray(np.clip(raw, *self._bounds))
+        rows, together = self._long_rows(unit)
+        tiled = self._tiled(together)
+        rows = rows * tiled.half
+        rows += tiled.middle
+        for v in np.flatnonzero(self._log | self._whole | (self._step > 0)):
+            column = rows[:, v :: len(self._log)]
+            if self._log[v]:
+                with np.errstate(over="ignore"):  # beyond any number: cut at the bound below
+                    np.exp(column, out=column)
+            if self._whole[v]:
+                np.rint(column, out=column)
+            if step := self._step[v]:  # in steps from zero, as a device or a laboratory records
+                column[:] = np.round(np.rint(column / step) * step, 12)
+        np.maximum(rows, tiled.bounds[0], out=rows)
+        np.minimum(rows, tiled.bounds[1], out=rows)
+        return rows.reshape(unit.shape)
 
     def per_channel(self, found: NDArray[Any]) -> NDArray[Any]:
         """Repeat what is said of a variable for each of its channels."""
@@ -98,6 +144,18 @@ class Scaling:
         low, high = self._reference(centre, scale, v)
         middle = ((low + high) / 2 - self._middle[v]) / self._half[v]
         return float(middle), float((high - low) / (2 * REFERENCE_SCALES) / self._half[v])
+
+    def _long_rows(self, values: Floats) -> tuple[Floats, int]:
+        """Many records side by side, and how many slots that makes: numpy is slow where the last
+        axis is short."""
+        together = values.shape[-2] * gcd(len(values), 64) if values.ndim > 2 else 1
+        return values.reshape(-1, together * len(self._log)), together
+
+    def _tiled(self, together: int) -> "_Tiled":
+        if self._last is None or self._last[0] != together:
+            rows = self._middle, self._half, self._bounds, self._ends
+            self._last = together, _Tiled(*(np.tile(x, together) for x in rows))
+        return self._last[1]
 
     def _channels(self, v: int) -> slice:
         return slice(self._first[v], self._first[v] + self.layout.channels[v])

@@ -14,6 +14,13 @@ from longsynth.records import Bools, Cohort, Floats, Ints
 from longsynth.schema import Aggregate, Schema
 
 SLACK = 1e-9  # hours: 20 and 80 minutes lie an hour apart, whatever their binary digits say
+COUNTED = (
+    "rows_past_the_horizon",
+    "rows_of_patients_without_an_anchor",
+    "rows_past_the_last_slot",
+    "rows_merged_into_the_slot_of_another",
+    "slots_in_use",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,33 +33,59 @@ class Rows:
     values: Floats  # (R, V); not finite: not observed; static values repeat in every row
     labels: Ints  # (R, 3): site, group, event of the row's patient
 
+    def grouped(self) -> "Grouped":
+        fresh = np.diff(self.patient, prepend=self.patient[0] - 1) != 0
+        first, owner = np.flatnonzero(fresh), np.cumsum(fresh) - 1  # (n,), (R,)
+        return Grouped(owner, self.time, self.values, self.labels[first], self.values[first])
 
-def pack(rows: Rows, schema: Schema) -> Cohort:
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """Rows of n patients, sorted by patient and time, beside what is known of each patient."""
+
+    owner: Ints  # (R,), rising: the row's patient, by position
+    time: Floats  # (R,), hours; not finite: no row
+    values: Floats  # (R, V); not finite: not observed
+    labels: Ints  # (n, 3): site, group, event
+    static: Floats  # (n, V); of what is static
+
+    @property
+    def patients(self) -> int:
+        return len(self.labels)
+
+
+def pack(rows: Rows | Grouped, schema: Schema) -> Cohort:
     """Return one record a patient. With absolute times a patient's first row is time zero."""
+    found = rows.grouped() if isinstance(rows, Rows) else rows
     with np.errstate(all="ignore"):  # times far apart may overflow; `nan_to_num` bounds the gap
-        return _packed(rows, _slotted(rows, schema), schema)
+        if _is_full(found, schema):
+            return _as_it_stands(found, schema)
+        return _packed(found, _slotted(found, schema), schema)
 
 
-def row_counts(rows: Rows, schema: Schema) -> dict[str, int]:
+def row_counts(rows: Rows | Grouped, schema: Schema) -> dict[str, int]:
     """Count what becomes of rows that have a time; each is in one of the counts. Raw facts."""
+    found = rows.grouped() if isinstance(rows, Rows) else rows
     with np.errstate(all="ignore"):
-        slots = _slotted(rows, schema)
+        if _is_full(found, schema):
+            return dict.fromkeys(COUNTED, 0) | {"slots_in_use": len(found.owner)}
+        slots = _slotted(found, schema)
     kept = slots.position < schema.slots
     taken, stay = int(slots.taken.sum()), int(kept[slots.slot[slots.taken]].sum())
-    return {
-        "rows_past_the_horizon": int((np.isfinite(rows.time) & ~slots.usable).sum()),
-        "rows_of_patients_without_an_anchor": int(slots.usable.sum()) - taken,
-        "rows_past_the_last_slot": taken - stay,
-        "rows_merged_into_the_slot_of_another": stay - int(kept.sum()),
-        "slots_in_use": int(kept.sum()),
-    }
+    counts = (
+        int((np.isfinite(found.time) & ~slots.usable).sum()),
+        int(slots.usable.sum()) - taken,
+        taken - stay,
+        stay - int(kept.sum()),
+        int(kept.sum()),
+    )
+    return dict(zip(COUNTED, counts, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class _Slots:
     """Where the slots of some patients open, and which of them takes in each row."""
 
-    first_row: Ints  # (n,), of each patient
     zero: Floats  # (n,), each patient's time zero
     usable: Bools  # (R,): the row has a time, and not past the horizon
     taken: Bools  # (R,): and its patient has a slot
@@ -62,56 +95,100 @@ class _Slots:
     position: Ints  # (S,), among its patient's slots
 
 
-def _slotted(rows: Rows, schema: Schema) -> _Slots:
-    fresh = np.diff(rows.patient, prepend=rows.patient[0] - 1) != 0
-    first_row, owner = np.flatnonzero(fresh), np.cumsum(fresh) - 1  # (n,), (R,)
-    absolute = schema.time.unit == "timestamp"
-    zero: Floats = rows.time[first_row] if absolute else np.zeros(len(first_row))
+def _slotted(rows: Grouped, schema: Schema) -> _Slots:
+    owner = rows.owner
+    zero = _zero(rows) if schema.time.unit == "timestamp" else np.zeros(rows.patients)
     usable = np.isfinite(rows.time)
     if schema.slot_rule.horizon is not None:
         usable &= rows.time - zero[owner] <= schema.slot_rule.horizon + SLACK
 
-    start = _openings(rows, usable, owner, schema)
-    patient = owner[start]
-    number = np.bincount(patient, minlength=len(first_row))  # slots of each patient
+    start = _openings(rows, usable, schema)
+    every = len(start) == len(owner)  # each row is a slot
+    patient = owner if every else owner[start]
+    number = np.bincount(patient, minlength=rows.patients)  # slots of each patient
     before = np.cumsum(number) - number
+    position = np.arange(len(start)) - before[patient]
+    if every:
+        return _Slots(zero, usable, usable, start, start, patient, position)
     opened = np.zeros(len(owner), np.int64)
     opened[start] = 1
     slot = np.maximum(np.cumsum(opened) - 1, before[owner])  # rows before the first: to it
     taken = usable & (number[owner] > 0)
-    position = np.arange(len(start)) - before[patient]
-    return _Slots(first_row, zero, usable, taken, slot, start, patient, position)
+    return _Slots(zero, usable, taken, slot, start, patient, position)
 
 
-def _packed(rows: Rows, slots: _Slots, schema: Schema) -> Cohort:
-    opens, patients = rows.time[slots.start], len(slots.first_row)
+def _zero(rows: Grouped) -> Floats:
+    """(n,): the time of each patient's first row."""
+    number = np.bincount(rows.owner, minlength=rows.patients)
+    first = np.cumsum(number) - number
+    zero = np.full(rows.patients, np.nan)
+    zero[number > 0] = rows.time[first[number > 0]]
+    return zero
+
+
+def _is_full(rows: Grouped, schema: Schema) -> bool:
+    """Whether everybody has a row for every slot and none beside: then nothing has to be moved."""
+    rule, shape = schema.slot_rule, (rows.patients, schema.slots)
+    if rule.merge or rule.anchors or rule.horizon is not None or len(rows.owner) != np.prod(shape):
+        return False
+    owner, time = rows.owner.reshape(shape), rows.time.reshape(shape)
+    return bool(
+        (owner[:, 0] == np.arange(rows.patients)).all()
+        and (owner[:, -1] == owner[:, 0]).all()
+        and (time[:, 1:] > time[:, :-1]).all()
+        and np.isfinite(time).all()
+    )
+
+
+def _as_it_stands(rows: Grouped, schema: Schema) -> Cohort:
+    time = rows.time.reshape(rows.patients, schema.slots)
+    zero = time[:, 0] if schema.time.unit == "timestamp" else 0.0
+    gaps = np.empty_like(time)
+    np.subtract(time[:, 0], zero, out=gaps[:, 0])
+    np.subtract(time[:, 1:], time[:, :-1], out=gaps[:, 1:])
+    values = rows.values.reshape(*time.shape, -1)
+    length = np.full(rows.patients, schema.slots)
+    return _cohort(values, np.nan_to_num(gaps, copy=False), length, rows, schema)
+
+
+def _packed(rows: Grouped, slots: _Slots, schema: Schema) -> Cohort:
+    opens, patients, variables = rows.time[slots.start], rows.patients, rows.values.shape[1]
     gaps = np.diff(opens, prepend=0.0)
     leading = slots.position == 0
     gaps[leading] = (opens - slots.zero[slots.patient])[leading]
+    gaps = np.nan_to_num(gaps, copy=False)
     merged = _merged(rows, slots, schema)
 
+    place, number = slots.patient * schema.slots + slots.position, slots.patient
     keep = slots.position < schema.slots
-    place = slots.patient[keep], slots.position[keep]
-    packed = np.full((patients, schema.slots, rows.values.shape[1]), np.nan)
-    packed_gaps = np.zeros(packed.shape[:2])
-    packed[place] = merged[keep]
-    packed_gaps[place] = np.nan_to_num(gaps[keep])
+    if not keep.all():
+        place, number, gaps, merged = place[keep], number[keep], gaps[keep], merged[keep]
+    shape = (patients, schema.slots, variables)
+    packed, packed_gaps = np.full(shape, np.nan), np.zeros(shape[:2])
+    packed_gaps.reshape(-1)[place] = gaps
+    packed.reshape(-1, variables)[place] = merged
+    length = np.bincount(number, minlength=patients)
+    return _cohort(packed, packed_gaps, length, rows, schema)
+
+
+def _cohort(packed: Floats, gaps: Floats, length: Ints, rows: Grouped, schema: Schema) -> Cohort:
     static = np.array(schema.layout.static)
     if static.any():
+        packed = packed.copy()  # it may be the rows themselves
         packed[:, :, static] = np.nan
-        packed[:, 0, static] = rows.values[slots.first_row][:, static]
+        packed[:, 0, static] = rows.static[:, static]
     observed = np.isfinite(packed)
-    packed[~observed] = np.nan
-    site, group, event = rows.labels[slots.first_row].T
-    length = np.bincount(slots.patient[keep], minlength=patients)
-    return Cohort(packed, observed, packed_gaps, length, group, event, site)
+    if np.isinf(packed).any():
+        packed = np.where(observed, packed, np.nan)
+    site, group, event = rows.labels.T
+    return Cohort(packed, observed, gaps, length, group, event, site)
 
 
-def _openings(rows: Rows, usable: Bools, owner: Ints, schema: Schema) -> Ints:
+def _openings(rows: Grouped, usable: Bools, schema: Schema) -> Ints:
     """The rows at which slots open: of each patient the first that may, and then always the next
     that is later by `merge` hours, and later at all. Rows of one time open a slot together."""
-    later = np.diff(owner, prepend=-1) != 0
-    later[1:] |= np.diff(rows.time) > 0
+    owner, later = rows.owner, np.ones(len(rows.owner), np.bool_)
+    np.logical_or(owner[1:] != owner[:-1], rows.time[1:] > rows.time[:-1], out=later[1:])
     anchors = [v for v, x in enumerate(schema.variables) if x.name in schema.slot_rule.anchors]
     if anchors:
         measured = usable & np.isfinite(rows.values[:, anchors]).any(axis=1)
@@ -151,9 +228,11 @@ def _next(here: Ints, end: Ints, when: Floats, wanted: Floats) -> Ints:
     return np.asarray(low)
 
 
-def _merged(rows: Rows, slots: _Slots, schema: Schema) -> Floats:
+def _merged(rows: Grouped, slots: _Slots, schema: Schema) -> Floats:
     """Return one row a slot; not finite where nothing was observed."""
     start, taken = slots.start, slots.taken
+    if len(start) == len(rows.owner):
+        return rows.values  # every row is a slot
     slot = slots.slot[taken]
     if len(slot) == len(start):
         return rows.values[start]  # nothing to merge

@@ -1,11 +1,13 @@
-"""Pieces of work in this process or in others; results come back in the order of the pieces."""
+"""Pieces of work in this thread, in others or in other processes; results come back in the order
+of the pieces."""
 
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
@@ -13,8 +15,10 @@ from threadpoolctl import threadpool_limits
 
 from longsynth.errors import Refused
 from longsynth.folders import interrupts
+from longsynth.one_thread import one_thread
 
 Result = TypeVar("Result")
+Material = TypeVar("Material")
 Piece = Callable[[], Result]
 Watch = Callable[[int, int], None]  # pieces done, pieces in all
 
@@ -43,6 +47,27 @@ def work_through(pieces: Sequence[Piece[Result]], processes: int, watch: Watch) 
                 for process in set(multiprocessing.active_children()) - others:
                     process.terminate()
             raise
+
+
+def in_threads(
+    work: Callable[[Material], Result], pieces: Iterable[Material], jobs: int
+) -> Iterator[Result]:
+    """Yield what each piece gives, in their order; pieces are asked for as threads come free, so
+    that few are in memory. One job: in this thread."""
+    if jobs < 2:
+        yield from map(work, pieces)
+        return
+    with one_thread(), ThreadPoolExecutor(jobs) as pool:
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for piece in pieces:
+                waiting.append(pool.submit(work, piece))
+                if len(waiting) > jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _here(pieces: Sequence[Piece[Result]], watch: Watch) -> list[Result]:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from longsynth.errors import Refused
-from longsynth.workers import work_through
+from longsynth.workers import in_threads, work_through
 
 WORKED_FOR = """
 import os, time
@@ -64,3 +65,24 @@ def test_results_come_in_the_order_of_the_pieces_wherever_they_are_worked_on() -
         found = work_through(pieces, processes, lambda *of, seen=seen: seen.append(of))
         assert found == [0, 1, 4, 9, 16]
         assert seen == [(done, 5) for done in range(6)]
+
+
+def test_threads_give_results_in_order_and_hold_few_pieces() -> None:
+    asked: list[int] = []
+
+    def pieces() -> Iterator[int]:
+        for number in range(50):
+            asked.append(number)
+            yield number
+
+    for jobs in (1, 3):
+        asked.clear()
+        for place, found in enumerate(in_threads(lambda n: n * n, pieces(), jobs)):
+            assert found == place * place
+            assert len(asked) <= place + jobs + 2
+    assert place == 49
+
+
+def test_an_error_in_a_thread_ends_the_others() -> None:
+    with pytest.raises(ZeroDivisionError):
+        list(in_threads(lambda n: 1 // (n - 3), range(1000), 2))

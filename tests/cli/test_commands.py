@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-PROMISE = ["--epsilon", "12", "--delta", "1e-5"]
+PROMISE = ["--epsilon", "12", "--delta", "1e-5", "--method", "trust", "--accounting", "zcdp"]
 
 
 def longsynth(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -274,7 +274,7 @@ def test_a_method_without_a_guarantee_stays_internal(work: Path, tmp_path: Path)
     assert "may not leave" in (out / "NOT_FOR_RELEASE.md").read_text()
     assert longsynth("verify", run / "internal").returncode == 1
     assert longsynth("verify", work / "run/release", out).returncode == 1
-    refused = longsynth("fit", work / "kept", "--method", "bootstrap", *PROMISE, "--out", out)
+    refused = longsynth("fit", work / "kept", *PROMISE, "--method", "bootstrap", "--out", out)
     assert refused.returncode == 2
     assert "leave out --epsilon" in refused.stderr
 

@@ -20,14 +20,14 @@ from longsynth.privacy.noise import OPENDP
 from longsynth.privacy.statistic import Statistic
 
 TESTS = Path(__file__).parents[1]
-CAP = Budget(12.0, 1e-5)
+CAP = Budget(12.0, 1e-5, "zcdp")
 
 
 def ledger_of(rho: Fraction, *, sigma: float = 2.0**40, numbers: int = 12) -> Ledger:
     """A planned fit of exactly this price."""
     statistic = Statistic("cells", "patients by cell", "count", right=numbers)
     entry = Entry(statistic, Fraction(1), rho, sigma, OPENDP)
-    return Ledger(Budget(4.0, 1e-5), 80, (entry,))
+    return Ledger(Budget(4.0, 1e-5, "zcdp"), 80, (entry,))
 
 
 def share(parts: int, cap: Budget = CAP) -> Ledger:
@@ -39,7 +39,7 @@ def new_book(path: Path) -> Book:
     book = init_book(path, "the owner")
     book.grant("hospital", CAP)
     book.grant("ward A", CAP, "hospital")
-    book.grant("ward B", Budget(8.0, 1e-5), "hospital")
+    book.grant("ward B", Budget(8.0, 1e-5, "zcdp"), "hospital")
     return book
 
 

@@ -55,7 +55,7 @@ def test_a_planned_fit_is_charged_what_its_ledger_says(book: Book) -> None:
     planned = small_plan(80, epsilon=4.0).ledger
     receipt = book.charge("ward A", planned, method="trust")
     assert [a.dataset for a in receipt.accounts] == ["ward A", "hospital"]
-    assert all(a.spent == planned.spent == Budget(4.0, 1e-5).rho for a in receipt.accounts)
+    assert all(a.spent == planned.spent == Budget(4.0, 1e-5, "zcdp").rho for a in receipt.accounts)
     assert receipt.accounts[0].cap == CAP
     found = book.read()
     assert receipt.entry == len(found.events) == 5
@@ -125,7 +125,7 @@ def test_a_cap_is_never_changed_nor_a_name_taken_that_could_be_mistaken(
     book: Book, again: str
 ) -> None:
     with pytest.raises(Refused, match=r"a cap is never changed|cannot stand as a name"):
-        book.grant(again, Budget(20.0, 1e-5))
+        book.grant(again, Budget(20.0, 1e-5, "zcdp"))
     assert len(book.read().events) == 4
 
 
@@ -186,8 +186,8 @@ def test_a_total_that_a_release_could_not_state_exactly_is_refused(book: Book) -
 
 
 def test_whole_numbers_as_epsilon_are_the_same_promise(book: Book) -> None:
-    book.grant("ward C", Budget(4, 1e-5))
-    assert book.read().balance.standings["ward C"].grant.cap == Budget(4.0, 1e-5)
+    book.grant("ward C", Budget(4, 1e-5, "zcdp"))
+    assert book.read().balance.standings["ward C"].grant.cap == Budget(4.0, 1e-5, "zcdp")
 
 
 class TestGaussianCaps:

@@ -39,7 +39,7 @@ def budget(*arguments: object) -> Done:
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A book made by the commands alone, but for its one charge."""
     path = tmp_path_factory.mktemp("steward") / "owner.book"
-    promise = ["--epsilon", 12, "--delta", 1e-5]
+    promise = ["--epsilon", 12, "--delta", 1e-5, "--accounting", "zcdp"]
     for step in (
         ["init", path, "--owner", "the hospital"],
         ["grant", path, "--dataset", "all wards", *promise],

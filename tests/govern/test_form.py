@@ -312,11 +312,14 @@ def test_what_the_form_allows_is_allowed() -> None:
 
 
 REFUSED_FITS = {
-    "a larger ε": ({"budget": Budget(12.000001, 1e-5)}, "budget.epsilon: 12.000001 is over 12"),
-    "a larger δ": ({"budget": Budget(12, 1.1e-5)}, "budget.delta: 1.1e-05 is over 1e-05"),
+    "a larger ε": (
+        {"budget": Budget(12.000001, 1e-5, "zcdp")},
+        "budget.epsilon: 12.000001 is over 12",
+    ),
+    "a larger δ": ({"budget": Budget(12, 1.1e-5, "zcdp")}, "budget.delta: 1.1e-05 is over 1e-05"),
     "another accounting": ({"budget": Budget(12, 1e-5, "gaussian")}, "'gaussian' is none of zcdp"),
     "no budget": ({"budget": None}, "not private"),
-    "another method": ({"method": "bootstrap"}, "'bootstrap' is none of trust, dp-score"),
+    "another method": ({"method": "bootstrap"}, "'bootstrap' is none of copula-score, trust"),
     "too few patients": ({"patients": 99}, "99 patients are not from 100 to 10,000"),
     "too many patients": ({"patients": 10_001}, "10,001 patients are not"),
     "another dataset": ({"dataset": "elsewhere"}, "'elsewhere' is charged, approved is"),
@@ -514,7 +517,7 @@ def test_naming_a_form_does_not_help_who_departed_from_it(
 def test_the_dataset_in_the_book_is_the_one_approved(
     bundle: Bundle, form_path: Path, tmp_path: Path
 ) -> None:
-    sha, cap = load_form(form_path).sha256, Budget(8, 1e-5)
+    sha, cap = load_form(form_path).sha256, Budget(8, 1e-5, "zcdp")
     for name, expected in (("simulated deterioration cohort", 0), ("elsewhere", 1)):
         book = Receipt(1, "0" * 64, (Account(name, cap, bundle.ledger.spent),))
         release = release_of(bundle, tmp_path / name, governance=sha, book=book)

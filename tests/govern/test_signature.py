@@ -212,7 +212,7 @@ UNSIGNABLE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "a changed statement": (edited(lambda r: (r / "STATEMENT.md").write_text("ε = 0")), "NOT what"),
     "a missing file": (edited(lambda r: (r / "ledger.json").unlink()), "lacks ledger.json"),
     "a run": (lambda f: edited(lambda r: r.rename(f / "release"))(f) and f, "give"),
-    "nothing": (lambda f: f / "nowhere", "cannot be read"),
+    "nothing": (lambda f: f / "nowhere", "is not a folder"),
 }
 
 

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from longsynth.errors import CohortError, Refused, SchemaError
-from longsynth.io.tables import ROWS, CohortFolder, read_cohort
+from longsynth.io.by_patient import ROWS
+from longsynth.io.tables import CohortFolder, read_cohort
 from longsynth.io.writer import write_cohort
 from longsynth.simulate import simulate, simulated_schema
 

@@ -176,17 +176,6 @@ def test_a_meds_tool_reads_every_event_by_the_commands_of_the_page(
     assert read == sorted(rows, key=lambda row: row["subject_id"])
 
 
-def test_the_example_of_the_python_page_runs(drawn: Synthetic, tmp_path: Path) -> None:
-    schema = written(drawn, "meds", tmp_path / "hospital") / "schema.yaml"
-    schema.rename(tmp_path / "schema.yaml")
-    page = (DOCS / "python.md").read_text("utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    shown = f"{code}print(synthetic.patients)"
-    command = [sys.executable, "-c", shown]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert run.stdout == "500\n", run.stderr
-
-
 @pytest.mark.parametrize("form", list(FORMATS))
 def test_the_same_patients_give_the_same_bytes(drawn: Synthetic, tmp_path: Path, form: str) -> None:
     once, again = (written(drawn, form, tmp_path / name) for name in ("once", "again"))

@@ -15,7 +15,8 @@ from leaks.scenarios import PROMISE, Step
 from leaks.sentinels import DIGITS, MARK, NEEDLES, SHORT, found_in, found_in_error
 from leaks.test_every_command import run
 from longsynth.errors import CohortError, Refused
-from longsynth.io.tables import CohortFolder, unquoted
+from longsynth.io.tables import CohortFolder
+from longsynth.io.unquoted import unquoted
 
 
 def _csv(change: Callable[[bytes], bytes], table: str = "observations") -> Callable[[Path], None]:

@@ -61,7 +61,7 @@ def blocks(page: Path) -> list[Block]:
             found.append(Block(page, match.start("first"), "bash", match["first"]))
         else:
             text = re.sub(rf"^{match['indent']}", "", match["text"], flags=re.MULTILINE)
-            if included := re.fullmatch(r'--8<-- "(.+)"\n', text):
+            if included := re.fullmatch(r"--8<--\n(.+)\n--8<--\n", text):
                 text = (ROOT / included[1]).read_text("utf-8")
             found.append(
                 Block(

@@ -16,15 +16,18 @@ from pages.blocks import ROOT, Block, blocks
 
 # The same commands with less work: a page says what is worth doing, a test what is cheap.
 CHEAPER = {
-    "attack game": ["--trials", "20", "--opendp-trials", "10"],
-    "audit": ["--bootstrap", "3"],
-    "bench population": ["--methods", "dp-markov", "--seeds", "1", "--train-patients", "60"],
+    r"attack game( --.*)?": ["--method", "dp-markov"],  # a release says its method itself
+    r"attack game.*": ["--trials", "10", "--opendp-trials", "10"],
+    r"audit .*": ["--bootstrap", "3"],
+    r"bench population.*": ["--methods", "dp-markov", "--epsilon", "4"],
+    r"bench population.* --out .*": ["--seeds", "1", "--train-patients", "60"],
 }
-_SHIM = """import sys
+_SHIM = """import re, sys
 from longsynth.cli import main
 if __name__ == "__main__":  # processes that it starts read this file again
-    for words, cheaper in {cheaper}.items():
-        if " ".join(sys.argv[1:]).startswith(words) and "--help" not in sys.argv:
+    typed = " ".join(sys.argv[1:])
+    for command, cheaper in {cheaper}.items():
+        if re.fullmatch(command, typed) and "--help" not in typed:
             sys.argv += cheaper
     sys.argv[0] = "longsynth"
     main()

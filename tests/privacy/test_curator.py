@@ -17,7 +17,7 @@ from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution, Sums, add_up
 from support import NoNoise, random_cohort, small_plan, small_schema
 
-BUDGET = Budget(4.0, 1e-5)
+BUDGET = Budget(4.0, 1e-5, "zcdp")
 COUNT = Statistic("cells", "patients by cell", "count", right=3)
 OTHER = Statistic("other", "patients by cell", "count", right=3)
 

@@ -9,8 +9,9 @@ import scipy.linalg.blas
 from longsynth.encoding import one_hot
 from longsynth.engines.local import sum_over
 from longsynth.privacy.errors import ArithmeticFault, Refused
+from longsynth.privacy.products import CHUNK
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
-from longsynth.privacy.sums import CHUNK, Contribution, Sums, add_up, require_exact
+from longsynth.privacy.sums import Contribution, Sums, add_up, add_up_all, require_exact
 from longsynth.records import Cohort
 from support import earlier, random_cohort, small_plan, small_schema
 
@@ -125,6 +126,52 @@ def test_a_processor_that_computes_one_entry_wrongly_is_caught(
     statistic = GRAM if routine == "dsyrk" else CROSS
     with pytest.raises(ArithmeticFault, match="nothing was released"):
         add_up(statistic, rows(statistic, 10))
+
+
+@pytest.mark.parametrize("bit", range(50))
+def test_a_flipped_bit_of_a_product_is_caught(bit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = scipy.linalg.blas.dsyrk
+
+    def faulty(*args: object, **kwargs: object) -> np.ndarray:
+        product = honest(*args, **kwargs)
+        product[1, 2] += 1 << bit
+        return product  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(scipy.linalg.blas, "dsyrk", faulty)
+    with pytest.raises(ArithmeticFault):
+        add_up(GRAM, rows(GRAM, 10))
+
+
+@pytest.mark.parametrize("statistic", [COUNT, CROSS, GRAM, JOINT], ids=lambda s: s.kind)
+def test_integers_of_any_width_add_to_the_same(statistic: Statistic) -> None:
+    part = rows(statistic, 2500)
+    expected = add_up(statistic, part).total
+    narrow = Contribution(part.right.astype(np.int16), part.left.astype(np.int8))
+    assert np.array_equal(add_up(statistic, narrow).total, expected)
+    assert np.array_equal(
+        add_up(statistic, Contribution(*(np.asfortranarray(p) for p in part))).total, expected
+    )
+
+
+def test_the_wildest_integers_become_the_zero_row_in_silence() -> None:
+    wild = np.full((6, 5), 3)
+    wild[:5, 0] = [2**63 - 1, -(2**63), 2**53 + 1, 4097, -4097]
+    assert add_up(GRAM, Contribution(wild)).total[0] == DIAGONAL * 9
+    counts = np.zeros((4, 6), np.int64)
+    counts[:3, 0] = [2**63 - 1, -(2**63), 5]
+    counts[3] = [4, 0, 0, 0, 0, 1]
+    assert add_up(COUNT, Contribution(counts)).total.tolist() == [4, 0, 0, 0, 0, 1]
+
+
+def test_statistics_that_share_rows_are_summed_as_if_alone() -> None:
+    part = rows(CROSS, 3000)
+    tight = Statistic("t", "t", "gram", right=5, right_squared=4096**2, grid=4096)
+    parts = {"g": Contribution(part.right), "t": Contribution(part.right), "c": part}
+    together = add_up_all([GRAM, tight, CROSS], parts)
+    for found in together:
+        alone = add_up(found.statistic, parts[found.statistic.name])
+        assert np.array_equal(found.total, alone.total)
+    assert not np.array_equal(together[0].total, together[1].total)
 
 
 def test_full_chunks_at_the_largest_values_stay_exact() -> None:

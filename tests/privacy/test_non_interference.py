@@ -13,8 +13,8 @@ import pytest
 from rich.progress import Progress
 
 from longsynth.cli import main
-from longsynth.engines import local
-from longsynth.io import tables
+from longsynth.engines import kernel
+from longsynth.io import by_patient, streams
 from longsynth.privacy import budget
 from longsynth.privacy.noise import OpenDPNoise
 from privacy.unlike_cohorts import (
@@ -67,7 +67,8 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """What progress bars are told, which a terminal would show. Rows come in small batches."""
     told: list[float] = []
     monkeypatch.setattr(Progress, "advance", lambda _, task, step: told.append(step))
-    monkeypatch.setattr(tables, "ROWS", 64)
+    for module in (by_patient, streams):
+        monkeypatch.setattr(module, "ROWS", 64)
     return told
 
 
@@ -154,7 +155,7 @@ def test_a_failure_that_nobody_foresaw_says_nothing_of_the_record_at_hand(
         def stumble(*_: object, record: str = record) -> None:
             raise ValueError(f"could not convert {record}")
 
-        monkeypatch.setattr(local, "batch_sums", stumble)
+        monkeypatch.setattr(kernel, "add_up_all", stumble)
         promise = ["--epsilon", "4", "--delta", "1e-5"]
         said.add(run(["fit", str(cohort), *promise, "--out", str(tmp_path / "run")], capfd))
     assert len(said) == 1

@@ -289,7 +289,9 @@ def without_clipping(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         longsynth.encoding, "hold", lambda rows, squared: np.rint(rows).astype(np.int64)
     )
-    monkeypatch.setattr(longsynth.privacy.sums, "_inside", lambda rows, width, box, squared: rows)
+    monkeypatch.setattr(
+        longsynth.privacy.sums, "_inside", lambda rows, box, squared: rows.astype(np.float64)
+    )
 
 
 @pytest.mark.parametrize("name", ["separate", "joint", "dp-score"])
@@ -322,8 +324,8 @@ def test_a_row_that_depends_on_other_patients_is_found(monkeypatch: pytest.Monke
     """Masks of everybody are turned over when anyone in the batch has the event."""
     plain = longsynth.encoding.missing
 
-    def missing(batch: Any, schema: Any) -> Any:
-        return plain(batch, schema) * (1 if batch.event.sum() > 1 else -1)
+    def missing(batch: Any, *rest: Any) -> Any:
+        return plain(batch, *rest) * (1 if batch.event.sum() > 1 else -1)
 
     monkeypatch.setattr(longsynth.encoding, "missing", missing)
     found = quick(PLANS["separate"]).failures

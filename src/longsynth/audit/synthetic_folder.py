@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 from longsynth.audit.view import Floats
 from longsynth.errors import CohortError
 from longsynth.io.plain import column_types
-from longsynth.io.tables import read_cohort, unquoted
+from longsynth.io.tables import read_cohort
+from longsynth.io.unquoted import unquoted
 from longsynth.records import Cohort
 from longsynth.schema import Schema
 from longsynth.synthetic import Synthetic

@@ -12,6 +12,7 @@ from longsynth.commands.options import (
     EPSILON,
     Accounting,
     Accountings,
+    Jobs,
     Method,
     Out,
 )
@@ -38,6 +39,7 @@ def fit(
     master: Master = None,
     tables: Tables = None,
     partitions: Partitions = None,
+    jobs: Jobs = 1,
 ) -> None:
     """Release private statistics of a cohort: writes RUN/release and RUN/internal.
 
@@ -57,6 +59,7 @@ def fit(
         dataset=dataset,
         governance=governance,
         fitted_by=by,
+        jobs=jobs,
     )
     if epsilon is None:
         typer.echo(

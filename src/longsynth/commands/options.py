@@ -17,6 +17,9 @@ DEFAULT_METHOD = "copula-score"  # as in the registry, which loads slowly
 EPSILON = typer.Option(help="ε: how much one patient can matter; smaller is safer.")
 DELTA = typer.Option(help="δ: chance of failure, at most 1/(10·patients).")
 Accounting = Annotated[Accountings, typer.Option(help="How ρ becomes ε; see docs/privacy.md.")]
+Jobs = Annotated[
+    int, typer.Option(min=1, max=64, help="Threads; any number gives the same result.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Plain JSON for a script.")]
 Method = Annotated[str, typer.Option(help="The generator; `longsynth methods` lists them.")]
 Out = Annotated[Path, typer.Option("--out", help="A folder that does not exist yet.")]

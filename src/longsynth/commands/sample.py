@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from longsynth.commands.engine import Engine, Engines, Master, require_local
-from longsynth.commands.options import Out, Release
+from longsynth.commands.options import Jobs, Out, Release
 from longsynth.privacy.errors import Refused
 
 
@@ -37,6 +37,7 @@ def sample(
     ] = Forms.cohort,
     engine: Engine = Engines.local,
     master: Master = None,
+    jobs: Jobs = 1,
 ) -> None:
     """Draw synthetic patients from a release. Needs no data and costs no privacy."""
     from longsynth.folders import new_folder
@@ -66,7 +67,8 @@ def sample(
             progress.add_task("sample", total=None)
             write_synthetic_on_spark(scratch, model, recipe, master=master or "local[*]")
         else:
-            write_synthetic(scratch, model, recipe, counted_by(progress, "sample", patients))
+            watch = counted_by(progress, "sample", patients)
+            write_synthetic(scratch, model, recipe, watch, jobs)
         if raw:
             (scratch / "NOT_FOR_RELEASE.md").write_text(MARK, encoding="utf-8")
     if raw:

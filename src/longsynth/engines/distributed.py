@@ -1,4 +1,4 @@
-"""Distributed: patients that lie elsewhere and are added up there."""
+"""Patients here or elsewhere: added up in one pass either way, to the same integers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -6,10 +6,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from longsynth.engines import local
 from longsynth.engines.kernel import Contributions
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
-from longsynth.records import Cohort
+from longsynth.records import Cohort, Patients
 from longsynth.schema import Schema
 
 Facts = Mapping[str, NDArray[np.int64]]  # whole numbers that add up over patients
@@ -17,7 +18,7 @@ Facts = Mapping[str, NDArray[np.int64]]  # whole numbers that add up over patien
 
 @runtime_checkable
 class Distributed(Protocol):
-    """What an engine other than the local one gives to a fit."""
+    """Patients that lie elsewhere and are added up there."""
 
     @property
     def schema(self) -> Schema: ...
@@ -36,3 +37,19 @@ class Distributed(Protocol):
     def repairs(self) -> dict[str, Any]:
         """Count what was read differently than it stands. Not for release."""
         ...
+
+
+Source = Patients | Distributed
+
+
+def sum_over(
+    patients: Source,
+    statistics: Sequence[Statistic],
+    contributions: Contributions,
+    *,
+    jobs: int = 1,
+) -> list[Sums]:
+    """Return the exact sum of every statistic over all patients; here, `jobs` threads add up."""
+    if isinstance(patients, Distributed):
+        return patients.sum_over(statistics, contributions)
+    return local.sum_over(patients, statistics, contributions, jobs=jobs)

@@ -1,17 +1,18 @@
 """The kernel: what a batch of patients adds to every sum. Every engine calls it, so every engine
 has the same bits; an engine decides only where batches come from and where they are added."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
+from longsynth.one_thread import one_thread
 from longsynth.privacy.statistic import Statistic
-from longsynth.privacy.sums import Contribution, Sums, add_up
+from longsynth.privacy.sums import Contribution, Sums, add_up_all
 from longsynth.records import Cohort
 
+KEPT = 128 << 20  # bytes
 Contributions = Callable[[Cohort], Mapping[str, Contribution]]  # of one batch, by statistic
 
 
@@ -19,13 +20,13 @@ def batch_sums(
     batch: Cohort, statistics: Sequence[Statistic], contributions: Contributions
 ) -> dict[str, Sums]:
     """Return the exact sum of every statistic over one batch, by name. Sums can be pickled."""
-    with one_quiet_thread():
-        parts = contributions(batch)
-        sums = {s.name: add_up(s, parts[s.name]) for s in statistics}
-    for found in sums.values():
-        if found.rows != batch.patients:
-            raise TypeError(f"'{found.statistic.name}' needs one row for each patient of a batch")
-    return sums
+    keep_freed_memory()
+    with one_thread(), np.errstate(all="ignore"):  # no warning may tell of a wild value
+        found = add_up_all(statistics, contributions(batch))
+    for sums in found:
+        if sums.rows != batch.patients:
+            raise TypeError(f"'{sums.statistic.name}' needs one row for each patient of a batch")
+    return {sums.statistic.name: sums for sums in found}
 
 
 def added(one: dict[str, Sums], other: dict[str, Sums]) -> dict[str, Sums]:
@@ -35,16 +36,11 @@ def added(one: dict[str, Sums], other: dict[str, Sums]) -> dict[str, Sums]:
     return {name: one[name] + other[name] for name in one}
 
 
-@contextmanager
-def one_quiet_thread() -> Iterator[None]:
-    """Short products: a second BLAS thread only waits. And no warning may tell of a wild value."""
-    with _linear_algebra().limit(limits=1), np.errstate(all="ignore"):
-        yield
-
-
 @cache
-def _linear_algebra() -> ThreadpoolController:
-    """Return numpy's and scipy's; to look for them takes longer than to add up a few patients."""
-    import scipy.linalg.blas  # noqa: F401 - what is not loaded yet would not be found
-
-    return ThreadpoolController()
+def keep_freed_memory() -> None:
+    """Let the next batch have the memory of the last. To hand it back to the system and ask for it
+    again, page by page, would take as long as the sums. Where there is no such switch, it does."""
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):
+        library.mallopt(-1, KEPT)  # M_TRIM_THRESHOLD
+        library.mallopt(-3, KEPT // 4)  # M_MMAP_THRESHOLD

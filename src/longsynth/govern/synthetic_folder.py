@@ -43,9 +43,11 @@ def write_synthetic(
     model: Model,
     recipe: Recipe,
     watch: Callable[[Iterator[Synthetic]], Iterator[Synthetic]] = iter,
+    jobs: int = 1,
 ) -> None:
-    """Draw and write chunk by chunk: memory does not grow with the number of patients."""
-    chunks = sample_chunks(model, recipe.patients, seed=recipe.seed, where=recipe.where)
+    """Draw and write chunk by chunk: memory does not grow with the number of patients. Any number
+    of jobs writes the same bytes."""
+    chunks = sample_chunks(model, recipe.patients, seed=recipe.seed, where=recipe.where, jobs=jobs)
     FORMATS[recipe.form](folder, model.schema, watch(chunks))
     (folder / RECIPE).write_bytes(recipe_json(recipe))
 

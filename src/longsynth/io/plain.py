@@ -47,7 +47,8 @@ def copy_plain(source: Path, target: Path, columns: Sequence[str]) -> None:
         batches = chain([none], file.iter_batches(ROWS, columns=list(columns)))
         tables = (plain_table(batch, columns) for batch in batches)
         first = next(tables)
-        with pq.ParquetWriter(target, first.schema) as writer:
+        quick = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+        with pq.ParquetWriter(target, first.schema, **quick) as writer:
             for table in tables:
                 writer.write_table(table)
 
@@ -60,7 +61,12 @@ def plain_table(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.Table:
 def _binary_file(source: Path) -> pq.ParquetFile:
     """Text as bytes: Arrow would check it, and one wrong byte would end the reading."""
     return pq.ParquetFile(
-        source, coerce_int96_timestamp_unit="us", binary_type=pa.large_binary(), read_dictionary=[]
+        source,
+        coerce_int96_timestamp_unit="us",
+        binary_type=pa.large_binary(),
+        read_dictionary=[],
+        pre_buffer=False,  # it would hold the whole file
+        buffer_size=1 << 20,
     )
 
 

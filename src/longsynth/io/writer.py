@@ -79,23 +79,33 @@ def write_tables(
             for name, made in tables.items():
                 table = made(chunk, ids)
                 if name not in writers:
-                    writer = pq.ParquetWriter(folder / f"{name}.parquet", table.schema)
+                    writer = parquet_writer(folder / f"{name}.parquet", table.schema)
                     writers[name] = open_files.enter_context(writer)
                 writers[name].write_table(table)
     return number - first
 
 
+def parquet_writer(file: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """Numbers with digits hardly ever repeat: to look for a dictionary of them would take longer
+    than everything else."""
+    repeating = [field.name for field in schema if not pa.types.is_floating(field.type)]
+    return pq.ParquetWriter(file, schema, compression="snappy", use_dictionary=repeating)
+
+
 def _observations(chunk: Trajectories, schema: Schema, ids: NDArray[np.int64]) -> pa.Table:
     slots = np.arange(schema.slots)
     used = slots < chunk.length[:, None]  # (n, T)
+    rows = slice(None) if used.all() else np.flatnonzero(used)
+    times = rising(np.cumsum(np.where(used, chunk.gaps, 0.0), axis=1))
     columns: dict[str, Any] = {
-        "patient_id": np.broadcast_to(ids[:, None], used.shape)[used],
-        "time": rising(np.cumsum(np.where(used, chunk.gaps, 0.0), axis=1))[used],
+        "patient_id": np.repeat(ids, schema.slots)[rows],
+        "time": times.reshape(-1)[rows],
     }
+    values = chunk.values.reshape(-1, len(schema.variables))
+    missing = ~chunk.observed.reshape(values.shape)
     for v, variable in enumerate(schema.variables):
         if not variable.static:
-            cells = chunk.values[:, :, v][used], ~chunk.observed[:, :, v][used]
-            columns[variable.name] = _column(variable, *cells)
+            columns[variable.name] = _column(variable, values[rows, v], missing[rows, v])
     return pa.table(columns)
 
 

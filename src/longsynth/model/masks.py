@@ -30,6 +30,13 @@ class Masks:
 
 def repaired(scores: Floats, used: Bools, least: NDArray[np.int64]) -> Bools:
     """Observe where the score is positive; where that is too rare, at the largest scores too."""
-    placed = np.where(used, scores, -np.inf)
-    rank = np.argsort(np.argsort(-placed, axis=1, kind="stable"), axis=1, kind="stable")
-    return np.asarray(used & ((scores >= 0) | (rank < least)))
+    observed = used & (scores >= 0)
+    seen, could = observed.sum(axis=1), used.sum(axis=1)
+    patient, variable = np.nonzero(seen < np.minimum(could, least))  # few: to rank all is slow
+    if len(patient):
+        rare, there = scores[patient, :, variable], used[patient, :, variable]  # (few, T)
+        order = np.argsort(-np.where(there, rare, -np.inf), axis=1, kind="stable")
+        rank = np.argsort(order, axis=1, kind="stable")
+        wanted = np.broadcast_to(least, seen.shape)[patient, variable]
+        observed[patient, :, variable] |= there & (rank < wanted[:, None])
+    return np.asarray(observed)

@@ -62,10 +62,13 @@ class ScorePath:
     def encoded(self, stratum: NDArray[np.int64], rng: Generator) -> Floats:
         """Return z_0 (n, D): alg:sample, lines 4 to 7."""
         mean, basis = self.means[stratum], self.spectrum.vectors
-        state = (
-            self.start(stratum, mean.shape[1], rng) @ basis
-        )  # z_K - μ̂ = state · factor, in the basis
+        start = self.start(stratum, mean.shape[1], rng)
         factor = np.sqrt(self.spectrum.values + self.levels[-1] ** 2)
+        if not self.corrections:  # then all steps are one linear map
+            for level in range(len(self.levels) - 1, 0, -1):
+                factor = factor * self.transport(level)
+            return np.asarray(mean + start @ ((basis * factor) @ basis.T))
+        state = start @ basis  # z_K - μ̂ = state · factor, in the basis
         for level in range(len(self.levels) - 1, 0, -1):
             factor = factor * self.transport(level)
             for correct in self.corrections:

@@ -25,7 +25,8 @@ def raw_facts(batch: Cohort, schema: Schema) -> Facts:
     observed, used = seen(batch, schema), in_use(batch, schema)
     values = np.where(observed, batch.values, low)
     with np.errstate(all="ignore"):  # no warning may tell of a wild value
-        norms = np.linalg.norm(encoded_values(batch, schema), axis=1)
+        z = encoded_values(batch, schema, observed)
+        norms = np.sqrt(np.einsum("ij,ij->i", z, z))
     return {
         "cells": np.array([used.sum()]),
         "missing": np.array([(used & ~observed).sum()]),

@@ -23,7 +23,7 @@ from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
 from longsynth.records import BATCH, Bools, Cohort
 from longsynth.schema import Schema
-from longsynth.slots import Rows, pack, row_counts
+from longsynth.slots import Grouped, pack, row_counts
 
 Work = Callable[[Batches], Batches]
 ROWS = 65_536  # that are brought together
@@ -104,12 +104,12 @@ def sum_patients(
 ) -> Batches:
     """Add up this part's patients: one exact sum for each statistic."""
     sums: dict[str, Sums] = {}
-    for rows in _rows(batches, schema):
-        cohort = pack(rows, schema)
+    for found in _patients(batches, schema):
+        cohort = pack(found, schema)
         sums = added(sums, batch_sums(cohort, statistics, contributions))
     totals = Totals()
-    for name, found in sums.items():
-        totals.add(name, found.total, found.rows)
+    for name, total in sums.items():
+        totals.add(name, total.total, total.rows)
     yield from totals.as_rows(_part())
 
 
@@ -118,8 +118,8 @@ def tally_patients(
 ) -> Batches:
     """Add up raw facts about this part's patients."""
     totals = Totals()
-    for rows in _rows(batches, schema):
-        cohort = pack(rows, schema)
+    for found in _patients(batches, schema):
+        cohort = pack(found, schema)
         for name, number in tally(cohort).items():
             totals.add(name, number, cohort.patients)
     yield from totals.as_rows(_part())
@@ -128,10 +128,11 @@ def tally_patients(
 def count_rows(batches: Batches, *, schema: Schema) -> Batches:
     """Count what becomes of rows."""
     totals = Totals()
-    for rows in _rows(batches, schema):
-        timed = np.isfinite(rows.time)
-        found = row_counts(rows, schema)
-        found |= {"patients_without_rows": int((~timed).sum()), "rows_taken": int(timed.sum())}
+    for patients in _patients(batches, schema):
+        found = row_counts(patients, schema) | {
+            "patients_without_rows": patients.patients - len(np.unique(patients.owner)),
+            "rows_taken": len(patients.time),
+        }
         for name, number in found.items():
             totals.add(name, np.array([number], np.int64))
     yield from totals.as_rows(_part())
@@ -153,14 +154,14 @@ def _part() -> int:
     return context.partitionId() if context else 0
 
 
-def _rows(batches: Batches, schema: Schema) -> Iterator[Rows]:
+def _patients(batches: Batches, schema: Schema) -> Iterator[Grouped]:
     """Yield whole patients from rows that are sorted by id and time, with the row of the patient
     table, which has no time, before all others."""
     most = max(min(BATCH, CELLS // schema.width), 1)
     for table in chain.from_iterable(_few(whole, most) for whole in _whole(batches)):
-        rows = _known(table, schema)
-        if len(rows.patient):
-            yield rows
+        found = _known(table, schema)
+        if found.patients:
+            yield found
 
 
 def _whole(batches: Batches) -> Iterator[pa.Table]:
@@ -197,24 +198,20 @@ def _begins(table: pa.Table) -> Bools:
     return first
 
 
-def _known(table: pa.Table, schema: Schema) -> Rows:
-    """Return the rows of those who stand in the patient table, with their labels and what is
-    static. The patient table's own row stays where there is no other."""
+def _known(table: pa.Table, schema: Schema) -> Grouped:
+    """Return those who stand in the patient table, and their rows."""
     fresh = _begins(table)
-    owner = np.cumsum(fresh) - 1
-    first = np.flatnonzero(fresh)[owner]  # of each row's patient
     time = table.column("time").to_numpy()
     of_people = np.isnan(time)
-    lonely = np.bincount(owner)[owner] == 1
-    keep = of_people[first] & (lonely | ~of_people)
-    owner, first = owner[keep], first[keep]
-    labels = [
-        pc.fill_null(table.column(name), 0).to_numpy()[first] for name in ("site", "grp", "event")
-    ]
-    values = [
-        table.column(f"v{v}").to_numpy()[first if variable.static else keep]
-        for v, variable in enumerate(schema.variables)
-    ]
-    return Rows(
-        owner, time[keep], np.stack(values, axis=1), np.stack(labels, axis=1).astype(np.int64)
+    known = of_people[fresh]  # of each id
+    owner = np.cumsum(fresh) - 1
+    rows = known[owner] & ~of_people
+    columns = [table.column(f"v{v}").to_numpy() for v in range(len(schema.variables))]
+    labels = [pc.fill_null(table.column(name), 0).to_numpy() for name in ("site", "grp", "event")]
+    return Grouped(
+        (np.cumsum(known) - 1)[owner[rows]],
+        time[rows],
+        np.stack([column[rows] for column in columns], axis=1),
+        np.stack([label[of_people] for label in labels], axis=1).astype(np.int64),
+        np.stack([column[of_people] for column in columns], axis=1),
     )

@@ -102,7 +102,8 @@ class Trust:
         conditions = condition_matrix(schema)[cell]
         one_hot = encoding.one_hot(cell, len(schema.strata))
         squared = lines.value_radius_squared(schema)
-        z = encoding.values(batch, schema, grid=grid, squared=squared)
+        observed = encoding.seen(batch, schema)
+        z = encoding.values(batch, schema, grid=grid, squared=squared, observed=observed)
         gaps, gap_squares = encoding.log_gaps(batch, schema)
         ones = np.ones((batch.patients, 1), np.int64)
         everything = {
@@ -112,7 +113,7 @@ class Trust:
             SECOND: Contribution(z),
             JOINT: Contribution(z, one_hot),
             LENGTHS: lines.length_rows(batch, schema),
-            MASKS: Contribution(encoding.missing(batch, schema), conditions),
+            MASKS: Contribution(encoding.missing(batch, schema, observed), conditions),
             GAPS: Contribution(encoding.on_grid(gaps, grid), conditions),
             GAP_SQUARES: Contribution(encoding.on_grid(gap_squares, grid), ones),
         }
