@@ -317,7 +317,10 @@ REFUSED_FITS = {
         "budget.epsilon: 12.000001 is over 12",
     ),
     "a larger δ": ({"budget": Budget(12, 1.1e-5, "zcdp")}, "budget.delta: 1.1e-05 is over 1e-05"),
-    "another accounting": ({"budget": Budget(12, 1e-5, "gaussian")}, "'gaussian' is none of zcdp"),
+    "another accounting": (
+        {"budget": Budget(12, 1e-5, "paper")},
+        "'paper' is none of gaussian, zcdp",
+    ),
     "no budget": ({"budget": None}, "not private"),
     "another method": ({"method": "bootstrap"}, "'bootstrap' is none of copula-score, trust"),
     "too few patients": ({"patients": 99}, "99 patients are not from 100 to 10,000"),
