@@ -77,13 +77,13 @@ def explained() -> Iterator[Cell]:
 
 
 def large() -> Iterator[Cell]:
-    return cells("simulated", EVERYBODY, [50_000], BUDGETS, TWO)
+    return cells("simulated", EVERYBODY, [50_000], [12.0, 4.0, 1.0], TWO)
 
 
 def priced() -> Iterator[Cell]:
     """One process at a time: time is measured."""
     methods = (FLAGSHIP, *PEERS)
-    return cells("simulated", methods, [720, 100_000], [4.0], FEW[:3], experiment="cost")
+    return cells("simulated", methods, [720, 100_000], [4.0], TWO, experiment="cost")
 
 
 def main() -> None:
@@ -94,8 +94,8 @@ def main() -> None:
     given = parser.parse_args()
     run(list(judged()), given.out, given.jobs, measured)
     run(list(explained()), given.out, given.jobs, partial(measured, boosted=False))
-    run(list(large()), given.out, given.jobs, measured)
     run(list(priced()), given.out, 1, costs)
+    run(list(large()), given.out, given.jobs, measured)
     if given.page:
         given.page.write_text(flagship_text(read_results(given.out)), encoding="utf-8")
 

@@ -17,8 +17,8 @@ from longsynth.privacy.budget import Budget
 from longsynth.version import surroundings
 from support import NoNoise
 
-PROMISE = {"epsilon": 4.0, "delta": 1e-5, "method": "trust"}
-RHO = Budget(4.0, 1e-5).rho
+PROMISE = {"epsilon": 4.0, "delta": 1e-5, "method": "trust", "accounting": "zcdp"}
+RHO = Budget(4.0, 1e-5, "zcdp").rho
 
 
 @pytest.fixture(scope="module")

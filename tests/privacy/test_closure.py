@@ -20,6 +20,7 @@ from support import random_cohort, small_plan, small_schema
 
 FILES = ["STATEMENT.md", "ledger.json", "manifest.json", "schema.yaml", "statistics.json"]
 N, EPSILON, DELTA = 60, 4.0, 1e-5
+PROMISE = {"epsilon": EPSILON, "delta": DELTA, "method": "trust", "accounting": "zcdp"}
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[list[in
     write_cohort(folder / "cohort", small_schema(), [random_cohort(N, seed=4)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OpenDPNoise, "add", watched)
-        run_fit(folder / "cohort", folder / "run", epsilon=EPSILON, delta=DELTA)
+        run_fit(folder / "cohort", folder / "run", **PROMISE)
     return folder / "run" / "release", crossed
 
 

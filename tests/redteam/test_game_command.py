@@ -21,7 +21,8 @@ from longsynth.schema_file import dump
 from support import random_cohort, small_plan, small_schema
 
 FEW = ["--trials", "20", "--opendp-trials", "10"]
-CLAIM = ["--patients", "40", "--epsilon", "12", "--delta", "1e-3"]
+CLAIM = ["--patients", "40", "--epsilon", "12", "--delta", "1e-3", "--method", "trust"]
+CLAIM += ["--accounting", "zcdp"]
 
 
 @pytest.fixture(scope="module")

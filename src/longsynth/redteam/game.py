@@ -80,7 +80,8 @@ def play(
     a pair goes on.
     """
     usual = ONE_PASS if len(plan.stages) == 1 else SEVERAL_PASSES
-    trials, opendp_trials = trials or usual.fast, opendp_trials or usual.opendp
+    trials = usual.fast if trials is None else trials
+    opendp_trials = usual.opendp if opendp_trials is None else opendp_trials
     if min(trials, opendp_trials) < LEAST_TRIALS:
         raise Refused(f"the game needs at least {LEAST_TRIALS} trials a side with either noise.")
     for_search, for_fits, for_draws = SeedSequence(seed).spawn(3)

@@ -129,9 +129,11 @@ LIMITS = """## What it cannot show
 
 ## Run it yourself
 
+<!-- first: longsynth simulate --patients 60 --out cohort && cp cohort/schema.yaml . -->
+<!-- first: longsynth fit cohort --epsilon 4 --delta 1e-4 --method dp-markov --out run -->
 ```bash
 longsynth attack game                       # the simulated cohort's schema, ε = 4
-longsynth attack game RUN                   # at the settings of a release; its data are not read
+longsynth attack game run                   # at the settings of a release; its data are not read
 longsynth attack game --schema schema.yaml --patients 504 --epsilon 1 --delta 1e-5 --out report.md
 ```
 
