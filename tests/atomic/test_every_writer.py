@@ -36,6 +36,7 @@ KNOWN = {
     "commands/sample.py": FOLDER,
     "dossier/pdf.py": TEMPORARY,  # printed by the browser, then put in place whole
     "dossier/writing.py": FILE,
+    "engines/spark/session.py": OWN,  # Spark's own words, to nowhere
     "folders.py": FILE,
     "govern/disclosed.py": FOLDER,
     "govern/signing.py": OWN,
@@ -48,6 +49,7 @@ KNOWN = {
     "io/events_writer.py": FOLDER,
     "io/lines.py": TEMPORARY,
     "io/meds_writer.py": FOLDER,
+    "io/parts_writer.py": FOLDER,
     "io/plain.py": TEMPORARY,
     "io/tables.py": TEMPORARY,
     "io/writer.py": FOLDER,

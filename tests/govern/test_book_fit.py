@@ -154,7 +154,7 @@ def test_of_twelve_fits_at_once_exactly_those_that_the_cap_pays_for_are_released
     cohort: Path, tmp_path: Path
 ) -> None:
     book = init_book(tmp_path / "book")
-    cap = Budget(9.6, 1e-5)
+    cap = Budget(9.6, 1e-5, "zcdp")
     assert 4 * RHO < cap.rho < 5 * RHO
     book.grant("four fits", cap)
     done = in_a_new_python(
