@@ -62,7 +62,8 @@ Where to look:
   {out}/run/release/ledger.json    every number that left, and its cost
   {out}/synthetic/                 the synthetic cohort, same format as {out}/cohort/
   {out}/run/internal/              the comparison{" and two plots" if plots else ""}: shows real \
-patients, stays inside""")
+patients, stays inside
+For a board, as one page: longsynth dossier {out}/run --out dossier.html""")
     if not plots:
         console.print("Plots need matplotlib: pip install 'longsynth[plots]'.", markup=False)
 
