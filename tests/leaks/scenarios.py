@@ -40,6 +40,7 @@ def steps(cohort: Path, work: Path) -> list[Step]:
     schema, key, form = cohort / "schema.yaml", work / "key", work / "form.yaml"
     draw = ("--patients", 30, "--seed", 7, "--out")
     real = ("--train", cohort, "--test", cohort, "--bootstrap", 0)
+    charged = ("--method", "trust", "--book", book, "--dataset", "ward")
     return [
         Step("check", (cohort,)),
         Step("check", (cohort, "--json")),
@@ -52,13 +53,15 @@ def steps(cohort: Path, work: Path) -> list[Step]:
         Step("governance page", (form, "--out", work / "form.html"), 2),
         Step("budget init", (book,)),
         Step("budget grant", (book, "--dataset", "ward", *PROMISE)),
-        Step("fit", (cohort, *PROMISE, "--out", run, "--book", book, "--dataset", "ward")),
+        Step("fit", (cohort, *PROMISE, *charged, "--out", run)),
+        Step("fit", (cohort, *PROMISE, "--out", work / "default")),
         Step("fit", (cohort, *PROMISE, "--out", work / "more", "--book", book), 2),
         Step("fit", (cohort, *PROMISE, "--method", "dp-markov", "--out", work / "markov")),
         Step("fit", (cohort, "--method", "bootstrap", "--out", raw), 0, "raw/internal"),
         Step("budget show", (book,)),
         Step("budget verify", (book,)),
         Step("sample", (run / "release", *draw, drawn)),
+        Step("sample", (work / "default" / "release", *draw, work / "drawn default")),
         Step("sample", (raw / "internal", *draw, work / "redrawn"), 0, "redrawn"),
         Step("status", (cohort,)),
         Step("status", (run,)),
