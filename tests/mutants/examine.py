@@ -20,7 +20,10 @@ import threadpoolctl
 
 from mutants.detectors import DETECTORS, Detector
 
-PROMISE = ("--epsilon", "4", "--delta", "1e-5", "--method", "trust")
+PROMISE = (
+    *("--epsilon", "4", "--delta", "1e-5"),
+    *("--method", "trust", "--accounting", "zcdp"),
+)
 ROOT = Path(__file__).parents[2]
 LIBRARIES = [  # loaded once for all mutants
     "mutants.examine",
@@ -120,18 +123,7 @@ def _broken(cohort: Path, own: Path) -> str:
     """Say why the tree cannot fit and sample an ordinary cohort; a bug must look as if it could."""
     run, drawn = own / "run", own / "drawn"
     commands = (
-        [
-            "fit",
-            str(cohort),
-            "--epsilon",
-            "4",
-            "--delta",
-            "1e-5",
-            "--method",
-            "trust",
-            "--out",
-            str(run),
-        ],
+        ["fit", str(cohort), *PROMISE, "--out", str(run)],
         ["sample", str(run / "release"), "--patients", "20", "--seed", "1", "--out", str(drawn)],
     )
     for command in commands:
