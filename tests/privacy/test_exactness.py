@@ -9,9 +9,8 @@ import scipy.linalg.blas
 from longsynth.encoding import one_hot
 from longsynth.engines.local import sum_over
 from longsynth.privacy.errors import ArithmeticFault, Refused
-from longsynth.privacy.products import CHUNK
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
-from longsynth.privacy.sums import Contribution, Sums, add_up, add_up_all, require_exact
+from longsynth.privacy.sums import CHUNK, Contribution, Sums, add_up, require_exact
 from longsynth.records import Cohort
 from support import earlier, random_cohort, small_plan, small_schema
 
@@ -161,17 +160,6 @@ def test_the_wildest_integers_become_the_zero_row_in_silence() -> None:
     counts[:3, 0] = [2**63 - 1, -(2**63), 5]
     counts[3] = [4, 0, 0, 0, 0, 1]
     assert add_up(COUNT, Contribution(counts)).total.tolist() == [4, 0, 0, 0, 0, 1]
-
-
-def test_statistics_that_share_rows_are_summed_as_if_alone() -> None:
-    part = rows(CROSS, 3000)
-    tight = Statistic("t", "t", "gram", right=5, right_squared=4096**2, grid=4096)
-    parts = {"g": Contribution(part.right), "t": Contribution(part.right), "c": part}
-    together = add_up_all([GRAM, tight, CROSS], parts)
-    for found in together:
-        alone = add_up(found.statistic, parts[found.statistic.name])
-        assert np.array_equal(found.total, alone.total)
-    assert not np.array_equal(together[0].total, together[1].total)
 
 
 def test_full_chunks_at_the_largest_values_stay_exact() -> None:

@@ -155,7 +155,7 @@ def test_a_failure_that_nobody_foresaw_says_nothing_of_the_record_at_hand(
         def stumble(*_: object, record: str = record) -> None:
             raise ValueError(f"could not convert {record}")
 
-        monkeypatch.setattr(kernel, "add_up_all", stumble)
+        monkeypatch.setattr(kernel, "add_up", stumble)
         promise = ["--epsilon", "4", "--delta", "1e-5"]
         said.add(run(["fit", str(cohort), *promise, "--out", str(tmp_path / "run")], capfd))
     assert len(said) == 1

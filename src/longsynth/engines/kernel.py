@@ -9,7 +9,7 @@ import numpy as np
 
 from longsynth.one_thread import one_thread
 from longsynth.privacy.statistic import Statistic
-from longsynth.privacy.sums import Contribution, Sums, add_up_all
+from longsynth.privacy.sums import Contribution, Sums, add_up
 from longsynth.records import Cohort
 
 KEPT = 128 << 20  # bytes
@@ -22,11 +22,12 @@ def batch_sums(
     """Return the exact sum of every statistic over one batch, by name. Sums can be pickled."""
     keep_freed_memory()
     with one_thread(), np.errstate(all="ignore"):  # no warning may tell of a wild value
-        found = add_up_all(statistics, contributions(batch))
-    for sums in found:
+        parts = contributions(batch)
+        found = {s.name: add_up(s, parts[s.name]) for s in statistics}
+    for name, sums in found.items():
         if sums.rows != batch.patients:
-            raise TypeError(f"'{sums.statistic.name}' needs one row for each patient of a batch")
-    return {sums.statistic.name: sums for sums in found}
+            raise TypeError(f"'{name}' needs one row for each patient of a batch")
+    return found
 
 
 def added(one: dict[str, Sums], other: dict[str, Sums]) -> dict[str, Sums]:

@@ -37,7 +37,12 @@ class Curator:
 
     def release(self, sums: Sums) -> Released:
         """Return the noised sums. The ledger is charged before any noise is drawn."""
-        statistic = self._require_complete(sums)
+        statistic = sums.statistic
+        if sums.rows != self.ledger.patients:
+            raise Refused(
+                f"refused '{statistic.name}': it covers {sums.rows} patients where the "
+                f"plan has {self.ledger.patients}; every patient must be counted exactly once."
+            )
         entry = self._planned.get(statistic)
         if entry is None or entry.rho is None:
             raise Refused(f"refused '{statistic.name}': it is not in the plan.")
@@ -57,11 +62,3 @@ class Curator:
         entry = Entry(statistic, Fraction(0), None, 0.0, NOT_PRIVATE)
         self.ledger = self.ledger.charge(entry)
         return Released(values, entry)
-
-    def _require_complete(self, sums: Sums) -> Statistic:
-        if sums.rows != self.ledger.patients:
-            raise Refused(
-                f"refused '{sums.statistic.name}': it covers {sums.rows} patients where the "
-                f"plan has {self.ledger.patients}; every patient must be counted exactly once."
-            )
-        return sums.statistic
