@@ -4,6 +4,7 @@ The loss is a sum over metrics. The best few, and the one that stands, are judge
 that had no part in choosing them.
 """
 
+import argparse
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,12 @@ class Search:
     seeds: tuple[int, ...]
     again: tuple[int, ...]  # to judge the chosen
     best: int
+
+    def main(self, about: str | None) -> None:
+        """The command of a script that says what it searches for."""
+        parser = argparse.ArgumentParser(description=(about or "").splitlines()[0])
+        parser.add_argument("--out", type=Path, required=True, help="the result file")
+        self.run(parser.parse_args().out)
 
     def run(self, out: Path) -> None:
         """Judge what the file does not have yet, and print the losses."""

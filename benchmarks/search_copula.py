@@ -6,9 +6,6 @@ Each line gets half as much again, or a third less, of what it had when the sear
 others share the rest as before. The best of those judged again is `copula-score`'s rule.
 """
 
-import argparse
-from pathlib import Path
-
 from search import Search
 
 from longsynth.methods.method import Method
@@ -41,11 +38,5 @@ SEARCH = Search(
 )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--out", type=Path, required=True, help="the result file")
-    SEARCH.run(parser.parse_args().out)
-
-
 if __name__ == "__main__":
-    main()
+    SEARCH.main(__doc__)

@@ -6,9 +6,7 @@ Every setting is judged at four budgets. The loss is a sum over metrics. The bes
 again on seeds that had no part in choosing them; the best of these is `dp-markov`'s rule.
 """
 
-import argparse
 from dataclasses import replace
-from pathlib import Path
 
 from search import Search
 
@@ -112,11 +110,5 @@ SEARCH = Search(
 )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--out", type=Path, required=True, help="the result file")
-    SEARCH.run(parser.parse_args().out)
-
-
 if __name__ == "__main__":
-    main()
+    SEARCH.main(__doc__)

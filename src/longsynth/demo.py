@@ -14,7 +14,8 @@ from longsynth.govern.synthetic_folder import Recipe, write_synthetic
 from longsynth.govern.verify import verify
 from longsynth.io.tables import read_cohort
 from longsynth.io.writer import write_cohort
-from longsynth.methods.registry import DEFAULT, model_of
+from longsynth.methods import DEFAULT
+from longsynth.methods.registry import model_of
 from longsynth.report.compare import Row, compare
 from longsynth.report.plots import plot_all
 from longsynth.report.terminal import stdout

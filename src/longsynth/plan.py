@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from math import sqrt
 
+from longsynth.methods import DEFAULT
 from longsynth.methods.method import PrivateMethod, Stage
-from longsynth.methods.registry import DEFAULT, private_method
+from longsynth.methods.registry import private_method
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting, Budget
 from longsynth.privacy.curator import planned_ledger
 from longsynth.privacy.ledger import Ledger

@@ -22,8 +22,9 @@ from longsynth.govern.names import require_name
 from longsynth.govern.provenance import Provenance
 from longsynth.govern.release import Release, release_files
 from longsynth.io.tables import CohortFolder
+from longsynth.methods import DEFAULT
 from longsynth.methods.method import PrivateMethod
-from longsynth.methods.registry import DEFAULT, method_named
+from longsynth.methods.registry import method_named
 from longsynth.needs import require_room
 from longsynth.plan import plan
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting

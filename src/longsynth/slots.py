@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from longsynth.records import Bools, Cohort, Floats, Ints
-from longsynth.schema import Aggregate, Schema
+from longsynth.schema import Schema
+from longsynth.variable import Aggregate
 
 SLACK = 1e-9  # hours: 20 and 80 minutes lie an hour apart, whatever their binary digits say
 COUNTED = (

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longsynth.records import Cohort
-from longsynth.schema import Schema, Variable
+from longsynth.schema import Schema
 from longsynth.slots import Rows, pack, row_counts
+from longsynth.variable import Variable
 
 Row = tuple[float, list[float]]  # time, and a value of each variable
 

@@ -7,7 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from longsynth.constants import Constants, Settled
-from longsynth.schema import RESERVED, Schema, stratum_of
+from longsynth.schema import Schema, stratum_of
+from longsynth.variable import RESERVED
 
 PULSE = {"name": "pulse", "kind": "continuous", "bounds": [20, 220], "bounds_from": "a monitor"}
 Content = dict[str, Any]

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from longsynth.constants import Constants
 from longsynth.errors import SchemaError
-from longsynth.schema import Labels, Protected, Schema, SlotRule, Time, Variable
+from longsynth.schema import Labels, Protected, Schema, SlotRule, Time
 from longsynth.schema_file import dump, load_schema, parse_text
+from longsynth.variable import Variable
 
 GOOD = """\
 longsynth: 1

@@ -10,7 +10,8 @@ import numpy as np
 from longsynth.audit.comparisons.levels import level_codes, level_count
 from longsynth.audit.view import Bools, Floats, Ints, View, inside, view
 from longsynth.io.writer import Trajectories
-from longsynth.schema import Schema, Variable
+from longsynth.schema import Schema
+from longsynth.variable import Variable
 
 PER_NUMBER = ("mean", "last", "min", "max", "slope", "missing", "count")  # over time
 PER_PATIENT = ("gap_mean", "gap_sd", "slots")

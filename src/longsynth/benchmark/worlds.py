@@ -8,8 +8,9 @@ import numpy as np
 
 from longsynth.benchmark.judging import Judge
 from longsynth.records import Cohort
-from longsynth.schema import Schema, Variable
+from longsynth.schema import Schema
 from longsynth.simulate import simulate, simulated_schema
+from longsynth.variable import Variable
 
 REFERENCE, REFERENCE_SEED = 20_000, 9001  # fresh patients, the same for every seed
 SHIFT, STRETCH = 0.75, 1.5  # of public references that are wrong

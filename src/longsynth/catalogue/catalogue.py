@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from longsynth.schema import Variable
+from longsynth.variable import Variable
 
 
 @dataclass(frozen=True, slots=True)

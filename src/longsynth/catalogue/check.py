@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from longsynth.catalogue.catalogue import Known, known
 from longsynth.catalogue.columns import Columns
-from longsynth.schema import Schema, Variable
+from longsynth.schema import Schema
+from longsynth.variable import Variable
 
 FAR = 10.0  # times the catalogue's range: rather another unit than another patient
 

@@ -7,7 +7,7 @@ import yaml
 
 from longsynth.catalogue.catalogue import Known, known
 from longsynth.catalogue.columns import ROLES, Columns, role_of
-from longsynth.schema import RESERVED
+from longsynth.variable import RESERVED
 
 HEAD = """\
 # A starting schema, made from column names and a catalogue of public clinical facts. No row of the

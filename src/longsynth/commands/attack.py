@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longsynth.commands.options import Accountings, Json
+from longsynth.commands.options import USUAL, Accountings, Json
 from longsynth.errors import Refused
+from longsynth.methods import DEFAULT
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,9 +43,9 @@ def game(
     patients: Annotated[int | None, typer.Option(min=1, help="N of the claim.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="ε of the claim.")] = None,
     delta: Annotated[float | None, typer.Option(help="δ of the claim.")] = None,
-    method: Annotated[str | None, typer.Option(help="The generator; default copula-score.")] = None,
+    method: Annotated[str | None, typer.Option(help=f"The generator; default {DEFAULT}.")] = None,
     accounting: Annotated[
-        Accountings | None, typer.Option(help="How ρ becomes ε; default gaussian.")
+        Accountings | None, typer.Option(help=f"How ρ becomes ε; default {USUAL}.")
     ] = None,
     trials: Annotated[
         int | None,

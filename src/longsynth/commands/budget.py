@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from longsynth.commands.findings import tell
-from longsynth.commands.options import Accounting, Accountings, Json, print_json
+from longsynth.commands.options import USUAL, Accounting, Json, print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,7 +45,7 @@ def grant(
     dataset: Annotated[str, typer.Option(help="The id that the owner gives to these people.")],
     epsilon: Annotated[float, typer.Option(help="ε of all fits together, fixed for good.")],
     delta: Annotated[float, typer.Option(help="δ of all fits together.")],
-    accounting: Accounting = Accountings.gaussian,
+    accounting: Accounting = USUAL,
     parent: Annotated[
         str | None, typer.Option(help="A dataset that holds these people too, and pays as well.")
     ] = None,

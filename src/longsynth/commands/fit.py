@@ -7,15 +7,15 @@ import typer
 
 from longsynth.commands.engine import Engine, Engines, Master, Partitions, Tables, cohort_on
 from longsynth.commands.options import (
-    DEFAULT_METHOD,
     DELTA,
     EPSILON,
+    USUAL,
     Accounting,
-    Accountings,
     Jobs,
     Method,
     Out,
 )
+from longsynth.methods import DEFAULT
 
 
 def fit(
@@ -25,8 +25,8 @@ def fit(
     out: Out,
     epsilon: Annotated[float | None, EPSILON] = None,
     delta: Annotated[float | None, DELTA] = None,
-    method: Method = DEFAULT_METHOD,
-    accounting: Accounting = Accountings.gaussian,
+    method: Method = DEFAULT,
+    accounting: Accounting = USUAL,
     book: Annotated[
         Path | None, typer.Option(help="The data owner's budget book, charged before the fit.")
     ] = None,

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from longsynth.privacy.budget import DEFAULT_ACCOUNTING
+
 
 class Accountings(StrEnum):
     paper = "paper"
@@ -13,7 +15,8 @@ class Accountings(StrEnum):
     gaussian = "gaussian"
 
 
-DEFAULT_METHOD = "copula-score"  # as in the registry, which loads slowly
+USUAL = Accountings(DEFAULT_ACCOUNTING)
+
 EPSILON = typer.Option(help="ε: how much one patient can matter; smaller is safer.")
 DELTA = typer.Option(help="δ: chance of failure, at most 1/(10·patients).")
 Accounting = Annotated[Accountings, typer.Option(help="How ρ becomes ε; see docs/privacy.md.")]

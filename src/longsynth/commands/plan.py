@@ -6,15 +6,15 @@ from typing import Annotated
 import typer
 
 from longsynth.commands.options import (
-    DEFAULT_METHOD,
     DELTA,
     EPSILON,
+    USUAL,
     Accounting,
-    Accountings,
     Json,
     Method,
     print_json,
 )
+from longsynth.methods import DEFAULT
 
 
 def plan(
@@ -24,8 +24,8 @@ def plan(
     patients: Annotated[int, typer.Option(help="How many patients the cohort has.")],
     epsilon: Annotated[float, EPSILON],
     delta: Annotated[float, DELTA],
-    method: Method = DEFAULT_METHOD,
-    accounting: Accounting = Accountings.gaussian,
+    method: Method = DEFAULT,
+    accounting: Accounting = USUAL,
     json: Json = False,
 ) -> None:
     """Show everything a fit would release and what it would cost, before any patient is read."""

@@ -16,8 +16,9 @@ import pyarrow as pa
 from longsynth.errors import SchemaError
 from longsynth.importers.stage import Stage
 from longsynth.io.sql import literal
-from longsynth.schema import Labels, Schema, Variable
+from longsynth.schema import Labels, Schema
 from longsynth.sources import Codes, Source
+from longsynth.variable import Variable
 
 LABELS = ("group", "event", "site")
 PLACES = 2.0**53  # numbers beyond are ids, which are compared as text only

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from longsynth.io.long_rows import long_rows
 from longsynth.io.writer import Trajectories, text_of_levels
-from longsynth.schema import Labels, Schema, Variable
+from longsynth.schema import Labels, Schema
 from longsynth.schema_file import dump
 from longsynth.sources import Dataset, Moment, Source
+from longsynth.variable import Variable
 from longsynth.version import VERSION
 
 Ints = NDArray[np.int64]

@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from longsynth.errors import CohortError
 from longsynth.io.plain import is_number, is_stamp, is_text
-from longsynth.schema import TIME_UNITS, Labels, Time, Variable
+from longsynth.schema import TIME_UNITS, Labels, Time
+from longsynth.variable import Variable
 
 
 def shown(kind: pa.DataType) -> str:

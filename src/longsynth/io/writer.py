@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from longsynth.schema import Schema, Variable
+from longsynth.schema import Schema
 from longsynth.schema_file import dump
+from longsynth.variable import Variable
 
 
 class Trajectories(Protocol):

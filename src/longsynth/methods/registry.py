@@ -28,7 +28,6 @@ METHODS: dict[str, Method] = {
     "trust": Trust(),
     "copula-score": CopulaScore(),
 }
-DEFAULT = "copula-score"  # where nobody says which
 ENTRY_POINTS = "longsynth.methods"  # name = "package.module:MethodClass"
 
 

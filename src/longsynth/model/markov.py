@@ -6,7 +6,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from longsynth.schema import Schema, Variable
+from longsynth.schema import Schema
+from longsynth.variable import Variable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

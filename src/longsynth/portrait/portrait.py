@@ -17,7 +17,8 @@ from longsynth.portrait.counting import (
     shares,
 )
 from longsynth.portrait.scales import blocks_of, edges_of, level_names, variable_edges
-from longsynth.schema import Schema, Variable
+from longsynth.schema import Schema
+from longsynth.variable import Variable
 
 CHANCES = (0.1, 0.5, 0.9)  # of a band along a record
 LAGS = 6

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from longsynth.schema import Schema, Variable
+from longsynth.schema import Schema
+from longsynth.variable import Variable
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,8 @@ from longsynth.dossier.charts.lines import bands, lags
 from longsynth.dossier.charts.svg import number, percent
 from longsynth.dossier.public.released import MANY, plain, strongest
 from longsynth.portrait.scales import blocks_of
-from longsynth.schema import Schema, Variable
+from longsynth.schema import Schema
+from longsynth.variable import Variable
 
 SERIES = {"synthetic": SYNTHETIC, "real": REAL, "training": TRAINING}
 PARTS = {"all": ("all",), "event": ("event0", "event1"), "group": ("group0", "group1")}

@@ -80,16 +80,8 @@ def lags(
         drawn.append(frame.line(xs, ys, f"line {series.class_}"))
         for x, y in zip(xs, ys, strict=True):
             if y is not None:
-                drawn.append(
-                    el(
-                        "circle",
-                        el("title", f"{series.name}, {number(x)} slots apart: {signed(y)}"),
-                        cx=frame.px(x),
-                        cy=frame.py(y),
-                        r=3.0,
-                        class_=f"point {series.class_}",
-                    )
-                )
+                tip = f"{series.name}, {number(x)} slots apart: {signed(y)}"
+                drawn.append(frame.dot(x, y, 3.0, f"point {series.class_}", tip))
     return svg(id_, title, about, frame.width, frame.height, *drawn)
 
 
@@ -129,16 +121,7 @@ def curve(
         for x, y, n in zip(xs, ys, crowd, strict=True):
             radius = 2.5 + 9 * (n / max(sum(crowd), 1)) ** 0.5
             tip = f"{series.name}: {percent(x)} predicted, {percent(y)} observed, {n} patients"
-            drawn.append(
-                el(
-                    "circle",
-                    el("title", tip),
-                    cx=frame.px(x),
-                    cy=frame.py(y),
-                    r=radius,
-                    class_=f"crowd {series.class_}",
-                )
-            )
+            drawn.append(frame.dot(x, y, radius, f"crowd {series.class_}", tip))
     return svg(id_, title, about, frame.width, frame.height, *drawn)
 
 
@@ -170,16 +153,8 @@ def readings(
     )
     for h, y in known:
         says = levels[round(y)] if levels and 0 <= round(y) < len(levels) else number(y)
-        drawn.append(
-            el(
-                "circle",
-                el("title", f"after {h:.1f} h: {says} {unit}".strip()),
-                cx=frame.px(h),
-                cy=frame.py(y),
-                r=3.1,
-                class_="point synthetic",
-            )
-        )
+        tip = f"after {h:.1f} h: {says} {unit}".strip()
+        drawn.append(frame.dot(h, y, 3.1, "point synthetic", tip))
     return svg(id_, title, about, frame.width, frame.height, *drawn)
 
 

@@ -124,6 +124,11 @@ class Frame:
         parts.append(el("line", x1=self.left, x2=right, y1=bottom, y2=bottom, class_="axis"))
         return Markup("").join(parts)
 
+    def dot(self, x: float, y: float, radius: float, class_: str, tip: str) -> Markup:
+        """A dot that says its numbers when pointed at."""
+        place = {"cx": self.px(x), "cy": self.py(y), "r": radius}
+        return el("circle", el("title", tip), **place, class_=class_)
+
     def hit(self, low: float, high: float, tip: str) -> Markup:
         """A column that says its numbers when pointed at."""
         left, right = self.px(low), self.px(high)

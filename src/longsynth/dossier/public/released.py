@@ -8,7 +8,8 @@ from longsynth.dossier.charts.figure import SYNTHETIC, Figure
 from longsynth.dossier.charts.heat import heat
 from longsynth.dossier.charts.svg import number, percent, signed
 from longsynth.dossier.noise import Drawn
-from longsynth.schema import Schema, Variable
+from longsynth.schema import Schema
+from longsynth.variable import Variable
 
 MANY = 15  # names of correlations that still fit beside other pictures
 

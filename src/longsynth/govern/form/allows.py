@@ -12,8 +12,9 @@ from longsynth.govern.names import is_among
 from longsynth.govern.release import Release
 from longsynth.govern.statement import as_typed
 from longsynth.privacy.budget import Budget
-from longsynth.schema import Labels, Schema, Variable
+from longsynth.schema import Labels, Schema
 from longsynth.schema_file import dump
+from longsynth.variable import Variable
 from longsynth.yaml_text import shown
 
 

@@ -15,7 +15,7 @@ from pydantic import (
 
 from longsynth.errors import Refused
 from longsynth.govern.names import require_name
-from longsynth.schema import Public, Wrong
+from longsynth.variable import Public, Wrong
 
 FILL = "FILL IN"  # what a new form holds where an answer belongs
 

@@ -9,7 +9,7 @@ from longsynth.govern.form.answers import Day, Hash, Name, Names, Section, Text,
 from longsynth.govern.names import is_among, same_name
 from longsynth.methods.registry import private_method
 from longsynth.privacy.budget import LARGEST_EPSILON, SMALLEST_DELTA, Accounting
-from longsynth.schema import Level, Variable, Wrong
+from longsynth.variable import Level, Variable, Wrong
 
 
 class Study(Section):
