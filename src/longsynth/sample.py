@@ -51,7 +51,7 @@ def _chunk(model: Model, strata: Strata, seed: int, piece: tuple[int, int]) -> S
 
 def _drawn(model: Model, strata: Strata, patients: int, rng: Generator) -> Synthetic:
     """alg:sample, with every line over all patients of a chunk at once."""
-    stratum = rng.choice(len(strata.draw), size=patients, p=strata.draw)  # s_i ~ q, eq:fair
+    stratum = strata.drawn(patients, rng)  # s_i ~ q, eq:fair
     course = model.course(stratum, rng)  # c_i, or more that values, masks and gaps share
     length = model.lengths.draw(course, rng)  # slots in use
     values = model.values.draw(course, rng)  # eq:transport; support and rounding

@@ -17,6 +17,7 @@ from longsynth.model.copula.effects import (
 
 SLOTS, V, SHAPES, PLACES = 8, 2, 3, 4
 M, SHARE = 2 * V + 1, 0.2
+SPREAD = np.array([0.5, 0.5, 0.5, 0.05, 0.5])  # in one channel all patients are nearly alike
 LOADINGS = np.array([[0.8, 0], [-0.6, 0], [0.1, 0.3], [0.0, 0.3], [0.1, 0.2]])
 
 
@@ -30,6 +31,7 @@ def setting(patients: int = 10**7) -> Setting:
         place_shares=np.array([0.4, 0.3, 0.2, 0.1]),
         moving=np.ones(M),
         spread=np.broadcast_to(0.3 * np.eye(M), (SHAPES, M, M)),
+        latent_spread=np.broadcast_to(np.diag(SPREAD), (SHAPES, M, M)),
         patients=patients,
     )
 
@@ -88,6 +90,15 @@ def test_between_noise_an_event_is_found_along_the_severity() -> None:
             [np.abs(effects(s, setting()).event[0] - along.event[0]).sum() for s in (noisy, blind)]
         )
     assert np.mean(apart, axis=0)[0] < 0.9 * np.mean(apart, axis=0)[1]
+
+
+def test_where_patients_are_alike_an_effect_is_held_back_more() -> None:
+    """An error there would tell events apart that nobody can tell."""
+    none = Effects(np.zeros((SHAPES, M)), np.zeros((SHAPES, M)), np.zeros((PLACES, M)))
+    found = [effects(sums_of(none, 0.05, seed), setting()).event for seed in range(20)]
+    size = np.sqrt(np.mean(np.square(found), axis=(0, 1)))
+    assert size[3] < 0.5 * size[2]  # the same gain and loading of severity but for a tenth
+    assert size[3] / np.sqrt(SPREAD[3]) == pytest.approx(size[2] / np.sqrt(SPREAD[2]), rel=0.5)
 
 
 def test_what_is_static_has_no_course() -> None:

@@ -4,10 +4,25 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from longsynth.model.copula.latent import Balanced, Drawing, Map, Thresholds, toeplitz, within
+from longsynth.model.copula.channels import plain_scaling
+from longsynth.model.copula.latent import (
+    MANY,
+    RANKS,
+    Balanced,
+    Drawing,
+    Evened,
+    Latent,
+    Map,
+    Thresholds,
+    toeplitz,
+    within,
+)
 from longsynth.model.copula.latent import _nearest as nearest
 from longsynth.model.copula.marginal import Marginal
 from longsynth.model.copula.ruler import Ruler
+from longsynth.model.covariance import Spectrum
+from longsynth.model.score import ScorePath, noise_levels
+from longsynth.simulate import simulated_schema
 
 EVENTS = np.array([0, 1, 0, 1])
 
@@ -18,6 +33,36 @@ def test_balanced_draws_have_the_means_by_event_and_the_covariance_of_their_law(
     for event in (0, 1):
         assert np.abs(drawn[EVENTS[stratum] == event].mean(axis=0)).max() < 1e-12
     assert np.allclose(drawn.T @ drawn / 300, np.eye(10), atol=1e-12)
+
+
+@pytest.mark.parametrize(("patients", "evened"), [(200, True), (MANY + 1, False), (5, False)])
+def test_a_small_sample_is_spread_as_its_law_and_keeps_who_is_above_whom(
+    patients: int, evened: bool
+) -> None:
+    spectrum = Spectrum(np.ones(6), np.eye(6))
+    path = ScorePath(
+        means=np.zeros((4, 6)),
+        spectrum=spectrum,
+        levels=noise_levels(4, 1.0),
+        scaling=plain_scaling(simulated_schema()),
+    )
+    stratum = default_rng(1).choice(4, patients)
+    plain = Latent(path, 3)(stratum, default_rng(2)).latent
+    law, weight = (
+        np.quantile(default_rng(3).normal(0, 2, (2, 10_000)), RANKS, axis=1).T,
+        EVENTS + 0.5,
+    )
+    moved = Evened(Latent(path, 3), law, weight)(stratum, default_rng(2)).latent
+    assert (plain != moved).any() == evened
+    for channel in (0, 1):
+        one, other = plain[:, :, channel].ravel(), moved[:, :, channel].ravel()
+        assert (np.diff(other[np.argsort(one)]) >= 0).all()
+        if evened:
+            order = np.argsort(other)
+            mass = np.cumsum(np.repeat(weight[stratum], 3)[order])
+            for part in (0.1, 0.5, 0.9):
+                found = other[order][np.searchsorted(mass / mass[-1], part)]
+                assert found == pytest.approx(np.interp(part, RANKS, law[channel]), abs=0.1)
 
 
 def test_too_few_patients_are_left_as_they_are_drawn() -> None:

@@ -42,7 +42,7 @@ def test_a_plan_prints_every_setting_with_the_numbers_a_fit_uses(tmp_path: Path)
     ):
         assert f"{number:.4g}" in shown
     assert f"K = {rules.waves}" in shown
-    assert "25 %" in shown
+    assert "33.3 %" in shown
     told = json.loads(planned(tmp_path, "--json"))
     assert told["settings"] == settings_of(METHOD, schema)
 

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from numpy.random import SeedSequence
 
 from copula.fitted import bundle_of
 from longsynth import model_of, sample, simulate, simulated_schema
@@ -17,6 +18,7 @@ from longsynth.methods.private.copula.rules import BLOCKS, EFFECTS, Rules
 from longsynth.model.copula.effects import features
 from longsynth.model.model import Model
 from longsynth.records import Cohort
+from longsynth.redteam.fast_noise import FastNoise
 from longsynth.synthetic import Synthetic
 
 N = 3000
@@ -29,7 +31,8 @@ def real() -> Cohort:
 
 @cache
 def released() -> Bundle:
-    return bundle_of(real(), simulated_schema(), epsilon=50)
+    """With a seed: what is claimed below of means must not hang on one unlucky draw."""
+    return bundle_of(real(), simulated_schema(), epsilon=50, noise=FastNoise(SeedSequence(5)))
 
 
 @cache
@@ -69,12 +72,12 @@ def contrast(cohort: Cohort | Synthetic, v: int) -> float:
     return float((means[1] - means[0]) / kept(real(), v)[0].std())
 
 
-def test_events_are_as_frequent_by_weight_and_a_quarter_by_number() -> None:
+def test_events_are_as_frequent_by_weight_and_a_third_by_number() -> None:
     made = synthetic()
     assert (made.event * made.weight).sum() / made.weight.sum() == pytest.approx(
         real().event.mean(), abs=0.02
     )
-    assert made.event.mean() == pytest.approx(0.25, abs=0.04)
+    assert made.event.mean() == pytest.approx(1 / 3, abs=0.01)
 
 
 @pytest.mark.parametrize("v", range(6))

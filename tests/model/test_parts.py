@@ -59,6 +59,17 @@ def test_the_floor_lifts_protected_events_and_no_one_else() -> None:
     assert synthesis_strata(mass, PROTECTED, 0.0).weight == pytest.approx(1)
 
 
+def test_strata_are_drawn_as_often_as_whole_patients_allow_and_in_no_order() -> None:
+    strata = synthesis_strata(np.array([0.5, 0.3, 0.15, 0.05]), np.zeros(4, bool), 0.0)
+    alone = np.zeros(4)
+    for seed in range(400):
+        drawn = strata.drawn(37, np.random.default_rng(seed))
+        counts = np.bincount(drawn, minlength=4)
+        assert (np.abs(counts - 37 * strata.draw) < 2).all()
+        alone[drawn[5]] += 1
+    assert np.abs(alone / 400 - strata.draw).max() < 0.1  # any one patient has the law q
+
+
 @given(histograms, st.integers(0, 11))
 def test_conditioned_strata_are_a_distribution_over_the_condition(
     histogram: np.ndarray, one: int

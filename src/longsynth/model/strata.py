@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -17,6 +18,13 @@ class Strata:
     mass: Floats  # p (S,), released population masses
     draw: Floats  # q (S,), synthesis probabilities
     weight: Floats  # w = p/q (S,), restores the released masses
+
+    def drawn(self, patients: int, rng: Generator) -> NDArray[np.int64]:
+        """Return a stratum for each patient: each alone has the law q, and together they have it
+        as nearly as whole patients can."""
+        even = (rng.permutation(patients) + rng.random(patients)) / patients
+        reached = np.cumsum(self.draw)
+        return np.searchsorted(reached / reached[-1], even, side="right")
 
     def given(self, allowed: NDArray[np.bool_]) -> "Strata":
         """Return the strata conditioned on a subset, with weights to match."""

@@ -2,8 +2,9 @@
 
 What is released are sums of channels on three polynomials of time, by event and by site and
 group, and the same of one number, the severity score of the factor fit. What moves the factor
-moves all channels along its loadings, so the prior of an effect is wide in that direction and
-narrow in all others; how wide is weighed by how well it explains the releases.
+moves all channels along its loadings, so the prior of an effect is wide in that direction. In all
+others it is narrow where patients are alike: there a small error of an effect would tell events
+apart that cannot be told. How wide both are is weighed by how well it explains the releases.
 """
 
 from dataclasses import dataclass
@@ -16,14 +17,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SHAPES = 3
-ALONG = (
-    0.3,
-    0.6,
-    1.2,
-    2.4,
-)  # prior deviations of an event's effect along the loadings, and apart from
+ALONG = (0.6, 1.2, 2.4)  # prior deviations of an event's effect along the loadings, averaged over
 NOT_ALONG = (0.02,)  # severity moves with an event no more than a single channel may
-APART = (0.02, 0.05, 0.1, 0.2, 0.4)  # them; averaged over
+APART = (0.02, 0.05, 0.1, 0.2, 0.4)  # and apart from them, beside how patients differ; likewise
 ASIDE = np.array([1.0, 0.05])  # of the variance: what is not severity moves less with an event
 FADE = np.array([1.0, 0.6, 0.4])  # later shapes matter less
 TREND_SD, PLACE_SD = 0.3, 0.2  # priors of the course over time, and of sites and groups
@@ -84,6 +80,7 @@ class Setting:
     place_shares: Floats  # (sites · groups,)
     moving: Floats  # (m,): 1, or 0 for what is static and has no course
     spread: Floats  # (P, m, m): of one patient's features, which differ by chance beside all noise
+    latent_spread: Floats  # (P, m, m): the same of latent features, before cells hide a part
     patients: int  # N
 
 
@@ -112,6 +109,8 @@ def expected(found: Effects, setting: Setting) -> tuple[Floats, Floats, Floats]:
 
 def effects(sums: EffectSums, setting: Setting, widths: tuple[float, ...] = ALONG) -> Effects:
     """Return the posterior mean, averaged over these widths along the loadings."""
+    from scipy.linalg import block_diag  # here, so that planning need not wait for it
+
     shapes, m = sums.by_event.shape[1:]
     full, score = design(setting)
     seen = np.concatenate([sums.by_event.ravel(), sums.score_by_event.ravel()])
@@ -128,7 +127,7 @@ def effects(sums: EffectSums, setting: Setting, widths: tuple[float, ...] = ALON
     found, evidence = [], []
     for along, apart in product(widths, APART):
         direction = np.kron(np.diag((along * fade) ** 2), along_loadings)
-        own = np.diag(np.repeat((apart * fade) ** 2, m))
+        own = apart**2 * block_diag(*setting.latent_spread)
         prior[shapes * m :, shapes * m :] = (direction + own) * both_move
         lower = np.linalg.cholesky(maps @ prior @ maps.T + doubt)
         half = np.linalg.solve(lower, seen)

@@ -20,7 +20,8 @@ Bools = NDArray[np.bool_]
 
 LEAST_EIGEN = 1e-4
 PROJECTIONS = 8
-FEWEST = 20  # patients with the same event whose mean is balanced
+FEWEST, MANY = 20, 4_096  # patients: fewer are left as they fall, and so is the spread of more
+RANKS = (np.arange(100) + 0.5) / 100  # at which the spread is evened
 
 
 class Drawing(NamedTuple):
@@ -38,6 +39,32 @@ class Latent:
     def __call__(self, stratum: Ints, rng: Generator) -> Drawing:
         z = self.path.encoded(stratum, rng)
         return Drawing(stratum, z.reshape(len(stratum), self.slots, -1))
+
+
+@dataclass(frozen=True)
+class Evened:
+    """Drawings whose channels, patients and slots together, are spread as their law says: what
+    chance adds to a small sample is taken off. A large one hardly needs it, and would wait."""
+
+    latent: Latent
+    law: Floats  # (m, ranks): quantiles of each channel in the population
+    weight: Floats  # (S,): what a patient of each stratum counts there
+
+    def __call__(self, stratum: Ints, rng: Generator) -> Drawing:
+        course = self.latent(stratum, rng)
+        if FEWEST <= len(stratum) <= MANY:
+            weight = np.repeat(self.weight[stratum], self.latent.slots)
+            for channel, law in enumerate(self.law):
+                z = course.latent[:, :, channel]
+                have = _quantiles(z.ravel(), weight)
+                z += np.interp(z, have, law - have)
+        return course
+
+
+def _quantiles(numbers: Floats, weight: Floats) -> Floats:
+    order = np.argsort(numbers)
+    mass = np.cumsum(weight[order])
+    return np.interp(RANKS, (mass - weight[order] / 2) / mass[-1], numbers[order])
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,10 @@ from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.reading import First, length_marginal
 from longsynth.model.copula.channels import plain_scaling
 from longsynth.model.copula.latent import (
+    RANKS,
     Balanced,
     Drawing,
+    Evened,
     FullLength,
     Latent,
     LatentGaps,
@@ -43,6 +45,13 @@ def assembled(
     """Return the sampler; patients of these strata are drawn to set its thresholds and maps."""
     schema, constants = bundle.schema, bundle.schema.fixed
     scaling, spectrum = plain_scaling(schema), within(correlations, means, known.mass)
+    strata = synthesis(
+        known.mass,
+        schema.strata,
+        schema.protected_strata,
+        constants.event_floor,
+        choices.balance,
+    )
     latent = Latent(
         ScorePath(
             means=means.reshape(len(means), -1),
@@ -68,15 +77,10 @@ def assembled(
     masks = Thresholds(cuts, static, constants.least_observations)
     observed = masks.draw(course, length, rng)
     gap = course.latent[:, :, 2 * variables]
+    law = np.quantile(course.latent, RANKS, axis=(0, 1)).T
     return Model(
         schema=schema,
-        strata=synthesis(
-            known.mass,
-            schema.strata,
-            schema.protected_strata,
-            constants.event_floor,
-            choices.balance,
-        ),
+        strata=strata,
         lengths=lengths,
         values=Values(
             tuple(
@@ -93,14 +97,15 @@ def assembled(
             scaling,
         ),
         fingerprint=bundle.fingerprint,
-        course=latent,
+        course=Evened(latent, law, strata.weight) if choices.balanced else latent,
     )
 
 
 def drawn(model: Model, stratum: Ints) -> Cohort:
-    """Return generated patients of these strata, counted below as if they were real."""
-    rng = _rng()
-    course = model.course(stratum, rng)
+    """Return generated patients of these strata, which have the population's shares; they are
+    counted below as if they were real."""
+    rng, plain = _rng(), model.course
+    course = (plain.latent if isinstance(plain, Evened) else plain)(stratum, rng)
     length = model.lengths.draw(course, rng)
     values = model.values.draw(course, rng)
     observed = model.masks.draw(course, length, rng)

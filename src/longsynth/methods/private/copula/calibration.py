@@ -103,9 +103,10 @@ def _unbent(
 
     f = features(u)
     left = left_rows(schema, encoding.strata(cohort, schema)) / len(f)
+    event = encoding.one_hot(cohort.event, 2) / len(f)
     shapes, m = f.shape[1:]
     full = left.T @ _clipped(f.reshape(len(f), -1), rules.effect_radius)
-    line = left.T @ _clipped(f @ seen_with.score, rules.score_radius)
+    line = event.T @ _clipped(f @ seen_with.score, rules.score_radius)
     by_event, by_score, by_place = expected(found, seen_with)
     return Readings(
         target,
@@ -113,7 +114,7 @@ def _unbent(
         replace(
             sums,
             by_event=sums.by_event - full[:2].reshape(2, shapes, m) / EVENT_WEIGHT + by_event,
-            score_by_event=sums.score_by_event - line[:2] / EVENT_WEIGHT + by_score,
+            score_by_event=sums.score_by_event - line + by_score,
             by_place=sums.by_place
             - full[2:].reshape(-1, shapes, m)[:, 0] / PLACE_WEIGHT
             + by_place,

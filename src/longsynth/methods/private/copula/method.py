@@ -71,7 +71,7 @@ class CopulaScore:
             ],
             [_ball(BLOCKS, "channel × channel by distance in time", size)],
             [
-                _ball(SCORE, "severity over time by event and place", shapes, **left),
+                _ball(SCORE, "severity over time by event", shapes, left=2, left_squared=1),
                 _ball(EFFECTS, "channels over time by event and place", shapes * channels, **left),
             ],
         )
@@ -96,10 +96,11 @@ class CopulaScore:
         u = encoder.channels.of(seen)
         if BLOCKS in names:
             return {BLOCKS: held(lags_of(so_far).rows(u), rules.block_radius)}
-        f, left, score = features(u), left_rows(schema, cell), encoder.score
+        f, event = features(u), encoding.one_hot(schema.strata[cell, 2], 2)
+        full = f.reshape(len(f), -1)
         return {
-            SCORE: held(f @ score, rules.score_radius, left),
-            EFFECTS: held(f.reshape(len(f), -1), rules.effect_radius, left),
+            SCORE: held(f @ encoder.score, rules.score_radius, event),
+            EFFECTS: held(full, rules.effect_radius, left_rows(schema, cell)),
         }
 
     def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
@@ -113,7 +114,7 @@ class CopulaScore:
             case "lag blocks":
                 return f"±{unit * rules.block_radius:.2g} in each mean product of normal scores"
             case "severity":
-                mean = unit * rules.score_radius / EVENT_WEIGHT
+                mean = unit * rules.score_radius
                 return f"±{mean:.2g} deviations of the severity score, by event"
             case "effects":
                 mean = unit * rules.effect_radius / EVENT_WEIGHT

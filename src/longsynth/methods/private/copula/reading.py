@@ -31,6 +31,7 @@ from longsynth.model.lengths import AllSlots, Lengths
 from longsynth.records import Floats
 
 LEAST_RATE = 0.002  # of observed cells: no variable is never, and none always observed
+RATES = 1001  # that are weighed against each other
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,8 @@ def first(bundle: Bundle, bent: Floats | float = 0.0) -> First:
     static, variables = np.array(schema.layout.static), len(schema.variables)
     waves, marks = row[:-variables], row[-variables:]
     present = np.where(static, 1.0, used.mean())
-    rates = np.clip(
-        (1 + marks / rules.mark_weight / np.maximum(present, 0.05)) / 2, LEAST_RATE, 1 - LEAST_RATE
-    )
+    per_rate = 2 * rules.mark_weight * np.maximum(present, 0.05)
+    rates = observed_rates(marks / per_rate + 0.5, noise / per_rate)
     shown = [*(present * rates), used[0], used[1:].mean() if schema.slots > 1 else used[0]]
     found, start = [], 0
     for ruler, weight, part in zip(rulers(schema), weights(schema, rules), shown, strict=True):
@@ -85,6 +85,15 @@ def first(bundle: Bundle, bent: Floats | float = 0.0) -> First:
     if isinstance(lengths, Lengths):
         length = length_marginal(np.array([1 - share, share]) @ lengths.chances)
     return First(share, mass, lengths, Channels(tuple(found), rates, static, length))
+
+
+def observed_rates(seen: Floats, noise: Floats) -> Floats:
+    """(V,): posterior means, every rate as likely as another. Taken as seen, noise could say
+    "always", and whoever learns from the data would take one missing cell for a wonder."""
+    rates = np.linspace(LEAST_RATE, 1 - LEAST_RATE, RATES)
+    fit = -(((seen[:, None] - rates) / np.maximum(noise, 1 / RATES)[:, None]) ** 2) / 2
+    weight = np.exp(fit - fit.max(axis=1, keepdims=True))
+    return np.asarray(weight @ rates / weight.sum(axis=1))
 
 
 def length_marginal(chances: Floats) -> Marginal:
@@ -172,14 +181,13 @@ def score_weights(found: Products, blocks: Blocks, lags: Lags, known: First) -> 
 def effect_sums(bundle: Bundle, m: int) -> EffectSums:
     rules, shapes = Rules.of(bundle.schema), len(time_shapes(bundle.schema.slots))
     full = bundle.mean(EFFECTS) * rules.effect_radius
-    score = bundle.mean(SCORE) * rules.score_radius
     return EffectSums(
         by_event=full[:2].reshape(2, shapes, m) / EVENT_WEIGHT,
         by_place=full[2:].reshape(-1, shapes, m)[:, 0] / PLACE_WEIGHT,
         noise=deviation(bundle, EFFECTS) * rules.effect_radius / EVENT_WEIGHT,
         place_noise=deviation(bundle, EFFECTS) * rules.effect_radius / PLACE_WEIGHT,
-        score_by_event=score[:2] / EVENT_WEIGHT,
-        score_noise=deviation(bundle, SCORE) * rules.score_radius / EVENT_WEIGHT,
+        score_by_event=bundle.mean(SCORE) * rules.score_radius,
+        score_noise=deviation(bundle, SCORE) * rules.score_radius,
     )
 
 
@@ -208,20 +216,21 @@ def setting(
         event_share=known.share,
         place_shares=known.mass.reshape(-1, 2).sum(axis=1),
         moving=(~known.channels.is_static).astype(float),
-        spread=_spread(found, blocks, lags_of(bundle)),
+        spread=_by_shape(
+            found.gain[lags_of(bundle).membership.argmax(axis=0)] * blocks.correlations
+        ),
+        latent_spread=_by_shape(blocks.correlations),
         patients=bundle.patients,
     )
 
 
-def _spread(found: Products, blocks: Blocks, lags: Lags) -> Floats:
-    """(P, m, m): covariance of a patient's features on each shape."""
-    shapes = time_shapes(lags.slots)
-    gain = found.gain[lags.membership.argmax(axis=0)]
-    covariance = gain * blocks.correlations
-    lag = np.abs(np.arange(lags.slots)[:, None] - np.arange(lags.slots))
-    weights_by_lag = [np.bincount(lag.ravel(), np.outer(p, p).ravel()) for p in shapes]
-    found_by_shape = [np.tensordot(w / lags.slots**2, covariance, 1) for w in weights_by_lag]
-    return np.stack([_positive(matrix) for matrix in found_by_shape])
+def _by_shape(covariance: Floats) -> Floats:
+    """(T, m, m) by distance to (P, m, m): covariance of a patient's features on each shape."""
+    slots = len(covariance)
+    lag = np.abs(np.arange(slots)[:, None] - np.arange(slots))
+    weights_by_lag = [np.bincount(lag.ravel(), np.outer(p, p).ravel()) for p in time_shapes(slots)]
+    found = [np.tensordot(w / slots**2, covariance, 1) for w in weights_by_lag]
+    return np.stack([_positive(matrix) for matrix in found])
 
 
 def _positive(matrix: Floats) -> Floats:

@@ -33,7 +33,7 @@ def settings(schema: Schema, choices: Choices) -> dict[str, str]:
         "distances": f"{_distances(Lags(schema.slots, channels))} slots",
         "time shapes": ", ".join(SHAPES[: len(time_shapes(schema.slots))]),
         "left of effects": f"{EVENT_WEIGHT} by event, {PLACE_WEIGHT} by site and group",
-        "balance": f"events are at least {100 * choices.balance:g} % of synthetic patients, "
+        "balance": f"events are at least {100 * choices.balance:.3g} % of synthetic patients, "
         "before floors",
         "calibration": f"{choices.rounds} rounds of N simulated patients, "
         f"from {FEWEST:,} to {MOST:,}",
