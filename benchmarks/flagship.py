@@ -45,7 +45,7 @@ SHORT = (
     "correlation_error",
     "autocorrelation_error",
 )
-EVALUATION = (11, 22, 33, 44, 55, *range(201, 216))  # run once, after freezing
+EVALUATION = tuple(range(301, 321))  # run once, after freezing; others judged an earlier version
 
 
 def seeds_of(text: str) -> list[int]:

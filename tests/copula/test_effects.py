@@ -53,7 +53,7 @@ def sums_of(found: Effects, noise: float, seed: int | None = None) -> EffectSums
         by_event = by_event + rng.normal(0, noise, by_event.shape)
         score = score + rng.normal(0, noise, score.shape)
         by_place = by_place + rng.normal(0, noise, by_place.shape)
-    return EffectSums(by_event, by_place, noise, noise, score, noise)
+    return EffectSums(by_event, by_place, noise, noise, score, np.full(SHAPES, noise))
 
 
 def test_planted_effects_come_back_with_little_noise() -> None:
@@ -85,7 +85,7 @@ def test_between_noise_an_event_is_found_along_the_severity() -> None:
     apart = []
     for seed in range(8):
         noisy = sums_of(along, 0.1, seed)
-        blind = replace(noisy, score_noise=1e3)
+        blind = replace(noisy, score_noise=np.full(SHAPES, 1e3))
         apart.append(
             [np.abs(effects(s, setting()).event[0] - along.event[0]).sum() for s in (noisy, blind)]
         )

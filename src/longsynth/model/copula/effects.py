@@ -65,7 +65,7 @@ class EffectSums:
     noise: float
     place_noise: float
     score_by_event: Floats  # (2, P)
-    score_noise: float
+    score_noise: Floats  # (P,)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def effects(sums: EffectSums, setting: Setting, widths: tuple[float, ...] = ALON
     shapes, m = sums.by_event.shape[1:]
     full, score = design(setting)
     seen = np.concatenate([sums.by_event.ravel(), sums.score_by_event.ravel()])
-    noise = np.concatenate([np.full(len(full), sums.noise), np.full(len(score), sums.score_noise)])
+    noise = np.concatenate([np.full(len(full), sums.noise), np.tile(sums.score_noise, 2)])
     maps = np.vstack([full, score])
     doubt = np.diag(noise**2) + _by_chance(setting)
     fade, moves = FADE[:shapes], np.ones((shapes, m))

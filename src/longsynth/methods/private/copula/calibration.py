@@ -26,7 +26,7 @@ from longsynth.methods.private.copula.reading import (
     setting,
 )
 from longsynth.methods.private.copula.rows import left_rows, marginal_rows, seen_of
-from longsynth.methods.private.copula.rules import EVENT_WEIGHT, PLACE_WEIGHT, Rules
+from longsynth.methods.private.copula.rules import EVENT_WEIGHT, PLACE_WEIGHT, SHAPE_WEIGHTS, Rules
 from longsynth.model.copula.effects import (
     ALONG,
     NOT_ALONG,
@@ -106,7 +106,8 @@ def _unbent(
     event = encoding.one_hot(cohort.event, 2) / len(f)
     shapes, m = f.shape[1:]
     full = left.T @ _clipped(f.reshape(len(f), -1), rules.effect_radius)
-    line = event.T @ _clipped(f @ seen_with.score, rules.score_radius)
+    by_shape = np.array(SHAPE_WEIGHTS[:shapes])
+    line = event.T @ _clipped(f @ seen_with.score * by_shape, rules.score_radius) / by_shape
     by_event, by_score, by_place = expected(found, seen_with)
     return Readings(
         target,

@@ -31,6 +31,7 @@ from longsynth.methods.private.copula.rules import (
     MARGINALS,
     PLACE_WEIGHT,
     SCORE,
+    SHAPE_WEIGHTS,
     STRATA,
     Rules,
     shares,
@@ -99,7 +100,7 @@ class CopulaScore:
         f, event = features(u), encoding.one_hot(schema.strata[cell, 2], 2)
         full = f.reshape(len(f), -1)
         return {
-            SCORE: held(f @ encoder.score, rules.score_radius, event),
+            SCORE: held(f @ encoder.score * SHAPE_WEIGHTS[: f.shape[1]], rules.score_radius, event),
             EFFECTS: held(full, rules.effect_radius, left_rows(schema, cell)),
         }
 

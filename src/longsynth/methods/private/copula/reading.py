@@ -15,6 +15,7 @@ from longsynth.methods.private.copula.rules import (
     MARGINALS,
     PLACE_WEIGHT,
     SCORE,
+    SHAPE_WEIGHTS,
     STRATA,
     Rules,
     weights,
@@ -181,13 +182,14 @@ def score_weights(found: Products, blocks: Blocks, lags: Lags, known: First) -> 
 def effect_sums(bundle: Bundle, m: int) -> EffectSums:
     rules, shapes = Rules.of(bundle.schema), len(time_shapes(bundle.schema.slots))
     full = bundle.mean(EFFECTS) * rules.effect_radius
+    by_shape = np.array(SHAPE_WEIGHTS[:shapes])
     return EffectSums(
         by_event=full[:2].reshape(2, shapes, m) / EVENT_WEIGHT,
         by_place=full[2:].reshape(-1, shapes, m)[:, 0] / PLACE_WEIGHT,
         noise=deviation(bundle, EFFECTS) * rules.effect_radius / EVENT_WEIGHT,
         place_noise=deviation(bundle, EFFECTS) * rules.effect_radius / PLACE_WEIGHT,
-        score_by_event=bundle.mean(SCORE) * rules.score_radius,
-        score_noise=deviation(bundle, SCORE) * rules.score_radius,
+        score_by_event=bundle.mean(SCORE) * rules.score_radius / by_shape,
+        score_noise=deviation(bundle, SCORE) * rules.score_radius / by_shape,
     )
 
 
