@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from flagship import EVALUATION, run
+from flagship import EARLIER, EVALUATION, run
 
 from longsynth.benchmark.cells import VARIANTS, Cell, cells, measured
 from longsynth.benchmark.costs import costs
@@ -97,7 +97,9 @@ def main() -> None:
     run(list(priced()), given.out, 1, costs)
     run(list(large()), given.out, given.jobs, measured)
     if given.page:
-        given.page.write_text(flagship_text(read_results(given.out)), encoding="utf-8")
+        given.page.write_text(
+            flagship_text(read_results(given.out), read_results(EARLIER)), encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

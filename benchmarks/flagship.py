@@ -45,6 +45,7 @@ SHORT = (
     "correlation_error",
     "autocorrelation_error",
 )
+EARLIER = Path(__file__).parent / "results" / "flagship_earlier.parquet"
 EVALUATION = tuple(range(301, 321))  # run once, after freezing; others judged an earlier version
 
 
@@ -132,7 +133,9 @@ def main() -> None:
     one = costs if given.cost else partial(measured, boosted=not given.logistic)
     run(list(wanted), given.out, given.jobs, one)
     if given.page:
-        given.page.write_text(flagship_text(read_results(given.out)), encoding="utf-8")
+        given.page.write_text(
+            flagship_text(read_results(given.out), read_results(EARLIER)), encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":
