@@ -1,10 +1,15 @@
-"""Spark, started once by whichever worker first needs it."""
+"""Signals as a terminal leaves them, and Spark, started once by whichever worker first needs it."""
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 
 from spark_sessions import Sessions, why_not
+
+# `nohup` and `&` have these ignored, every child inherits that, and a fit could not be interrupted
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
+from longsynth.commands.by_example import command
 from longsynth.commands.options import Json, print_json
 
 app = typer.Typer(no_args_is_help=True, help="Write and check a schema, without looking at data.")
 
 
-@app.command()
+@command(app, "schema new --cohort cohort --out cohort/schema.yaml")
 def new(
     out: Annotated[Path, typer.Option("--out", help="A file that does not exist yet.")],
     cohort: Annotated[
@@ -45,7 +46,7 @@ def new(
     )
 
 
-@app.command()
+@command(app, "schema check cohort/schema.yaml --cohort cohort")
 def check(
     schema: Annotated[
         Path, typer.Argument(metavar="SCHEMA", help="schema.yaml, or a folder with one.")
