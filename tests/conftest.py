@@ -1,4 +1,4 @@
-"""Signals as a terminal leaves them, and Spark, started once by whichever worker first needs it."""
+"""Signals as a terminal leaves them, and what takes long to make, made once for all workers."""
 
 import signal
 from collections.abc import Iterator
@@ -11,9 +11,21 @@ from spark_sessions import Sessions, why_not
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+MADE_ONCE = ("site", "study", "work", "world")  # fixtures that take seconds
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Send the tests that share a slow fixture to the same worker, where it is made once."""
+    for item in items:
+        for name in set(MADE_ONCE).intersection(getattr(item, "fixturenames", ())):
+            made_of = item.callspec.params.get(name, "") if hasattr(item, "callspec") else ""
+            group = f"{item.path.parent.name} {name} {made_of}".strip()
+            item.add_marker(pytest.mark.xdist_group(group))
+
 
 @pytest.fixture(scope="session")
 def sparks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sessions]:
+    """Spark, started once: tests that need it are in the group `spark`."""
     reason = why_not()
     if reason:
         pytest.skip(reason)
