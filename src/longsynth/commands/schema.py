@@ -73,9 +73,12 @@ def check(
         typer.echo(f"- {remark}")
     variables = len(found.variables)
     typer.echo(
-        f"The schema is valid: {variables} variables in {found.slots} slots. "
+        f"The schema is {'not finished' if marked else 'valid'}: {variables} variables in "
+        f"{found.slots} slots. "
         + (f"To look at: {len(said)}, see above." if said else "Nothing looks odd.")
     )
-    if not said:
-        path = schema / "schema.yaml" if schema.is_dir() else schema
+    path = schema / "schema.yaml" if schema.is_dir() else schema
+    if marked:
+        typer.echo(f"Next: edit {path}, then longsynth schema check {path}")
+    elif not said:
         typer.echo(f"Next: longsynth plan {path} --patients N --epsilon 4 --delta 1e-6")
