@@ -11,16 +11,24 @@ from spark_sessions import Sessions, why_not
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-MADE_ONCE = ("site", "study", "work", "world")  # fixtures that take seconds
+MADE_ONCE = {  # folder and fixture: what takes five seconds and more
+    ("benchmark", "study"),
+    ("cli", "work"),
+    ("dossier", "world"),
+    ("leaks", "world"),
+    ("pages", "site"),
+}
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in this very hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Send the tests that share a slow fixture to the same worker, where it is made once."""
     for item in items:
-        for name in set(MADE_ONCE).intersection(getattr(item, "fixturenames", ())):
-            made_of = item.callspec.params.get(name, "") if hasattr(item, "callspec") else ""
-            group = f"{item.path.parent.name} {name} {made_of}".strip()
-            item.add_marker(pytest.mark.xdist_group(group))
+        for name in getattr(item, "fixturenames", ()):
+            if (item.path.parent.name, name) in MADE_ONCE:
+                made_of = item.callspec.params.get(name, "") if hasattr(item, "callspec") else ""
+                group = f"{item.path.parent.name} {name} {made_of}".rstrip()
+                item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session")
