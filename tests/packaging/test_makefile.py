@@ -31,9 +31,8 @@ def test_every_script_of_the_makefile_knows_the_options_it_is_given(
 
 def test_tests_of_one_group_run_on_one_worker(tmp_path: Path) -> None:
     """Else Spark starts twice, and whatever is slow to make is made twice."""
-    (options,) = re.findall(
-        r"pytest (--numprocesses 2 --dist \w+)", (ROOT / "Makefile").read_text()
-    )
+    makefile = (ROOT / "Makefile").read_text()
+    (options,) = re.findall(r"pytest (--numprocesses 2 --dist \w+)", makefile)
     (tmp_path / "test_together.py").write_text("""if True:
         import os
         import pytest
