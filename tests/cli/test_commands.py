@@ -246,7 +246,7 @@ def refusals(work: Path, tmp: Path) -> dict[str, tuple[list[object], str]]:
         "unknown level": ([*sample, "--where", "site=Z"], "A, B, C"),
         "condition twice": ([*sample, "--where", "site=A", "--where", "site=B"], "twice"),
         "not a release": (["ledger", cohort], "cannot be read"),
-        "sample from a run": (["sample", work / "run", *sample[2:]], "RUN/release"),
+        "sample from a run": (["sample", work / "run", *sample[2:]], "is a run: give"),
     }
 
 
