@@ -1,14 +1,39 @@
-"""Spark, started once by whichever worker first needs it."""
+"""Signals as a terminal leaves them, and what takes long to make, made once for all workers."""
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 
 from spark_sessions import Sessions, why_not
 
+# `nohup` and `&` have these ignored, every child inherits that, and a fit could not be interrupted
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+MADE_ONCE = {  # folder and fixture: what takes five seconds and more
+    ("benchmark", "study"),
+    ("cli", "work"),
+    ("dossier", "world"),
+    ("leaks", "world"),
+    ("pages", "site"),
+}
+
+
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in this very hook
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Send the tests that share a slow fixture to the same worker, where it is made once."""
+    for item in items:
+        for name in getattr(item, "fixturenames", ()):
+            if (item.path.parent.name, name) in MADE_ONCE:
+                made_of = item.callspec.params.get(name, "") if hasattr(item, "callspec") else ""
+                group = f"{item.path.parent.name} {name} {made_of}".rstrip()
+                item.add_marker(pytest.mark.xdist_group(group))
+
 
 @pytest.fixture(scope="session")
 def sparks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sessions]:
+    """Spark, started once: tests that need it are in the group `spark`."""
     reason = why_not()
     if reason:
         pytest.skip(reason)

@@ -67,7 +67,7 @@ def take_pictures(work: Path) -> None:
     public, internal = work / "public.html", work / "internal.html"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=installed(), args=FLAGS)
-        front = shot(browser, public, 1280, None, 1560), section(browser, public, "#released", 1300)
+        front = shot(browser, public, 1280, None, 1572), section(browser, public, "#released", 1300)
         save("front", [p.resize((p.width * 980 // p.height, 980), FINE) for p in front])
         save("population", [section(browser, public, "#released", 1320)])
         save("ledger", [section(browser, public, "#ledger", 760)])

@@ -9,7 +9,7 @@ from longsynth.commands.attack import app as attack
 from longsynth.commands.audit import audit
 from longsynth.commands.bench import app as bench
 from longsynth.commands.budget import app as budget
-from longsynth.commands.by_example import ByExample
+from longsynth.commands.by_example import command
 from longsynth.commands.check import check
 from longsynth.commands.demo import demo
 from longsynth.commands.dossier import dossier
@@ -58,9 +58,7 @@ def _options(
 
 
 def _add(panel: str, function: Callable[..., None], example: str, name: str | None = None) -> None:
-    """Register a command with an example, which its help and its usage errors show."""
-    shown = f"For example: longsynth {example}"
-    app.command(name, cls=ByExample, epilog=shown, rich_help_panel=panel)(function)
+    command(app, example, name, panel)(function)
 
 
 START, DATA, RELEASE = "Start here", "Your data", "Make a release"

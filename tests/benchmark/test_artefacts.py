@@ -3,6 +3,9 @@
 import csv
 import json
 import math
+import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -135,6 +138,22 @@ def test_the_main_table_carries_train_on_real_base_rate_and_mean_prediction(stud
 def test_every_figure_is_drawn_twice(study: Path, name: str) -> None:
     assert (study / "figures" / f"{name}.png").stat().st_size > 10_000
     assert (study / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="LaTeX is not installed")
+def test_the_papers_own_source_compiles_with_our_data_beside_it(
+    study: Path, tmp_path: Path
+) -> None:
+    paper = Path(os.environ.get("LONGSYNTH_COHORTS", "/nowhere")).parent / "paper/paper.tex"
+    if not paper.is_file():
+        pytest.skip("the paper's source is not at hand: set LONGSYNTH_COHORTS")
+    missing = r"\resizebox{\textwidth}{!}{\includegraphics[]{ }}"  # a picture without a file
+    assert missing in paper.read_text(encoding="utf-8")
+    (tmp_path / "paper.tex").write_text(paper.read_text(encoding="utf-8").replace(missing, ""))
+    shutil.copytree(study / "figures/data", tmp_path / "figures/data")
+    compiled = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    done = subprocess.run(compiled, cwd=tmp_path, capture_output=True, text=True, errors="replace")
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 def test_the_latex_document_draws_every_data_file(study: Path) -> None:

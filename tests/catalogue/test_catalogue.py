@@ -87,6 +87,8 @@ def test_a_check_counts_the_marks_that_are_left(tmp_path: Path) -> None:
     file.write_text(starting_schema("mine", Columns(("HR",), ("outcome",))))
     said = CliRunner().invoke(app, ["schema", "check", str(file)])
     assert "still marked CHECK or FILL IN: 8." in said.output
+    assert "The schema is not finished" in said.output
+    assert f"then longsynth schema check {file}" in said.output
     file.write_text("\n".join(line.partition("# ")[0] for line in file.read_text().splitlines()))
     assert "Nothing looks odd" in CliRunner().invoke(app, ["schema", "check", str(file)]).output
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from longsynth.methods import DEFAULT
+
 PROMISE = ["--epsilon", "12", "--delta", "1e-5", "--method", "trust", "--accounting", "zcdp"]
 
 
@@ -244,7 +246,7 @@ def refusals(work: Path, tmp: Path) -> dict[str, tuple[list[object], str]]:
         "unknown level": ([*sample, "--where", "site=Z"], "A, B, C"),
         "condition twice": ([*sample, "--where", "site=A", "--where", "site=B"], "twice"),
         "not a release": (["ledger", cohort], "cannot be read"),
-        "sample from a run": (["sample", work / "run", *sample[2:]], "RUN/release"),
+        "sample from a run": (["sample", work / "run", *sample[2:]], "is a run: give"),
     }
 
 
@@ -283,8 +285,9 @@ def test_methods_are_listed_with_their_guarantee() -> None:
     lines = longsynth("methods").stdout.splitlines()
     for name in ("bootstrap", "independent", "temporal-pca", "scorediff"):
         assert any(name in line and "NOT PRIVATE" in line for line in lines)
-    for name in ("dp-markov", "dp-score", "trust"):
+    for name in ("dp-markov", "dp-score", "trust", "copula-score"):
         assert any(name in line and "(ε, δ) per patient" in line for line in lines)
+    assert lines[-1] == f"`longsynth fit` takes {DEFAULT}, unless --method names another."
 
 
 def test_help_starts_light_and_names_every_command() -> None:

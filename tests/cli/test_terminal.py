@@ -6,7 +6,9 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -17,6 +19,7 @@ from longsynth.report.bars import bar
 
 BOOKED = ["--book", "book", "--dataset", "ward", "--by", "An Engineer"]
 PROMISE = ["--epsilon", "4", "--delta", "1e-4"]
+DRAWN = ["--patients", 5, "--seed", 1, "--out", "x"]
 
 
 def longsynth(*arguments: object, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
@@ -134,6 +137,24 @@ MISTAKES = {
     "a cohort for a release": (["ledger", "cohort"], "longsynth status cohort"),
     "a run for a cohort": (["check", "run"], "run is a run"),
     "a run for a schema": (["schema", "check", "run"], "run/release"),
+    "a run for a release": (["sample", "run", *DRAWN], "run is a run: give run/release"),
+    "a run to verify": (["verify", "run"], "run is a run: give run/release"),
+    "a release that is not there": (["verify", "nowhere"], "for instance RUN/release"),
+    "a drawing that is not there": (["verify", "run/release", "nowhere"], "give one that does"),
+    "nothing after a group's command": (["budget", "grant"], "longsynth budget grant ward.book"),
+    "words for a number": (["fit", "cohort", "--epsilon", "abc"], "--epsilon 4"),
+    "no budget at all": (
+        ["fit", "cohort", "--epsilon", 0, "--delta", "1e-4", "--out", "x"],
+        "1 to 12 is the usual range",
+    ),
+    "a file for a folder": (
+        ["fit", "cohort/schema.yaml", *PROMISE, "--out", "x"],
+        "give the cohort's folder",
+    ),
+    "a folder that holds something": (
+        ["fit", "cohort", *PROMISE, "--out", "run"],
+        "choose another --out",
+    ),
     "a method that is nearly one": (
         ["fit", "cohort", *PROMISE, "--method", "copula", "--out", "x"],
         "Did you mean 'copula-score'?",
@@ -152,17 +173,23 @@ def test_a_mistake_is_answered_with_what_to_type_instead(work: Path, mistake: st
     assert remedy in words
 
 
-def test_the_examples_of_the_help_are_commands_with_options_that_exist() -> None:
-    group = typer.main.get_command(app)
-    shown = {name: c for name, c in group.commands.items() if getattr(c, "epilog", None)}  # type: ignore[attr-defined]
-    assert {"fit", "sample", "verify", "status", "audit"} <= set(shown)
-    for name, command in shown.items():
-        words = command.epilog.split()
-        assert words[:4] == ["For", "example:", "longsynth", name]
+def leaves(group: Any, *before: str) -> Iterator[tuple[list[str], Any]]:
+    """Every command with the words that call it."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from leaves(command, *before, name)
+        else:
+            yield [*before, name], command
+
+
+def test_every_command_shows_an_example_with_options_that_exist() -> None:
+    for called, command in leaves(typer.main.get_command(app)):
+        words = (command.epilog or "").split()
+        assert words[: len(called) + 3] == ["For", "example:", "longsynth", *called]
         known = {flag for option in command.params for flag in option.opts}
         assert {word for word in words if word.startswith("--")} <= known
         required = {p.opts[0] for p in command.params if p.required and p.opts[0].startswith("-")}
-        assert required <= set(words), name
+        assert required <= set(words), called
 
 
 @pytest.mark.parametrize(

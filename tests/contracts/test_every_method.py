@@ -1,5 +1,7 @@
 """What every registered method must do, with any schema, a third party's included."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -280,3 +282,25 @@ def test_ours_cannot_be_replaced_from_outside(
     monkeypatch.syspath_prepend(other)
     assert all_methods()["trust"] is METHODS["trust"]
     assert "neighbour" not in METHODS
+
+
+def test_a_model_is_rebuilt_in_one_thread_though_scipy_is_loaded_on_the_way() -> None:
+    """A second thread would change its last bits with the number of cores, and only wait."""
+    asked = """if True:
+        from types import SimpleNamespace
+        from threadpoolctl import threadpool_info
+        from longsynth.methods import registry
+
+        class Method:
+            def model(self, bundle):
+                import scipy.linalg
+                found = [i for i in threadpool_info() if i["user_api"] == "blas"]
+                print(len(found), {i["num_threads"] for i in found})
+
+        registry.METHODS["asked"] = Method()
+        registry.model_of(SimpleNamespace(method="asked"))
+    """
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True)
+    number, threads = done.stdout.split(maxsplit=1)
+    assert int(number) >= 1, done.stderr
+    assert threads.strip() == "{1}"

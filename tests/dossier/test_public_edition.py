@@ -66,7 +66,7 @@ def page_of(cohort: Cohort, folder: Path, method: str) -> bytes:
     return (folder / "page.html").read_bytes()
 
 
-@pytest.mark.parametrize("method", ["trust", "dp-markov"])
+@pytest.mark.parametrize("method", ["trust", "dp-markov", "copula-score"])
 def test_with_constant_noise_two_cohorts_give_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:

@@ -11,7 +11,6 @@ import signal
 import sys
 import tempfile
 import warnings
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,11 +23,11 @@ def main(kinds: str, seed: int, numbers: range, limit: float, memory: int) -> No
     from fuzz.kind import kind_of
     from fuzz.watch import try_input
 
-    chosen, prices = _readers() if kinds == "readers" else _broken()
+    chosen = _kinds(kinds)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     warnings.simplefilter("error")
     reports = os.fdopen(os.dup(1), "w")
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as place, prices:
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as place:
         tempfile.tempdir = place
         for number in numbers:
             kind = kind_of(number, chosen)
@@ -41,17 +40,12 @@ def main(kinds: str, seed: int, numbers: range, limit: float, memory: int) -> No
             reports.flush()
 
 
-def _readers() -> "tuple[tuple[Kind, ...], AbstractContextManager[None]]":
-    from fuzz.targets import KINDS
-    from leaks.prices import remembered_prices
-
-    return KINDS, remembered_prices()
-
-
-def _broken() -> "tuple[tuple[Kind, ...], AbstractContextManager[None]]":
-    from fuzz.broken import KINDS
-
-    return KINDS, nullcontext()
+def _kinds(wanted: str) -> "tuple[Kind, ...]":
+    if wanted == "readers":
+        from fuzz.targets import KINDS
+    else:
+        from fuzz.broken import KINDS
+    return KINDS
 
 
 def _set_timers(limit: float) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from leaks.capture import everything_said, private_tmp, removed_folders
 from leaks.planted import COHORTS
-from leaks.prices import remembered_prices
 from leaks.scenarios import NO_DATA, PROMISE, Step, every_command, steps
 from leaks.sentinels import IDENTITIES, NEEDLES, SHORT, error_texts, found_in, found_under
 from longsynth import cli
@@ -72,7 +71,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     work.mkdir()
     scratch.mkdir()
     make_keys(work / "key")
-    with private_tmp(scratch), remembered_prices(), removed_folders() as removed:
+    with private_tmp(scratch), removed_folders() as removed:
         ran = [run(step) for step in steps(cohort, work)]
     left = [p.name for p in scratch.iterdir()] + [p.name for p in work.rglob(".*")]
     return World(work, ran, left, removed.open_to_others, removed.files)
@@ -130,7 +129,7 @@ def test_temporary_files_are_the_owners_alone_and_do_not_stay(world: World) -> N
 def test_a_fit_says_the_same_whatever_the_cells_hold(tmp_path: Path) -> None:
     """But for the fingerprint and the head of the book, which cover the noised numbers."""
     said = {}
-    with private_tmp(tmp_path), remembered_prices():
+    with private_tmp(tmp_path):
         for name, (write, kind) in COHORTS.items():
             cohort, out = write(tmp_path / "cohort", kind), tmp_path / "run"
             ran = run(Step("fit", (cohort, *PROMISE, "--out", out)))

@@ -8,7 +8,6 @@ import pytest
 
 from leaks.capture import private_tmp
 from leaks.planted import write_parquet
-from leaks.prices import remembered_prices
 from leaks.scenarios import PROMISE, Step
 from leaks.sentinels import NEEDLES, SHORT, found_in, found_under
 from leaks.test_every_command import run
@@ -26,7 +25,7 @@ def test_a_fit_on_spark_says_the_same_whatever_the_cells_hold_and_nothing_of_the
     said = {}
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    with private_tmp(temporary), remembered_prices():
+    with private_tmp(temporary):
         for kind in KINDS:
             cohort, out = write_parquet(tmp_path / "cohort", kind), tmp_path / "run"
             ran = run(Step("fit", (cohort, *PROMISE, *SPARK, "--partitions", 2, "--out", out)))

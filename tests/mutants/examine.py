@@ -32,7 +32,7 @@ LIBRARIES = [  # loaded once for all mutants
     "duckdb",
     "hypothesis.strategies",
     "mpmath",
-    "opendp.prelude",
+    "opendp.measurements",
     "pyarrow.parquet",
     "pydantic",
     "rich.progress",

@@ -27,3 +27,22 @@ def test_every_script_of_the_makefile_knows_the_options_it_is_given(
     assert done.returncode == 0, done.stderr
     for option in re.findall(r"--[a-z-]+", arguments):
         assert re.search(rf"{option}\b", done.stdout), option
+
+
+def test_tests_of_one_group_run_on_one_worker(tmp_path: Path) -> None:
+    """Else Spark starts twice, and whatever is slow to make is made twice."""
+    makefile = (ROOT / "Makefile").read_text()
+    (options,) = re.findall(r"pytest (--numprocesses 2 --dist \w+)", makefile)
+    (tmp_path / "test_together.py").write_text("""if True:
+        import os
+        import pytest
+
+        @pytest.mark.xdist_group("together")
+        @pytest.mark.parametrize("n", range(6))
+        def test_where(n):
+            open(os.environ["PYTEST_XDIST_WORKER"], "a").close()
+    """)
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options.split()]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert len(list(tmp_path.glob("gw*"))) == 1

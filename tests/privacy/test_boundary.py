@@ -1,5 +1,6 @@
 """The far side of the boundary: with a release folder and nothing else, all the rest works."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -7,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from longsynth import run_fit
+from longsynth import privacy, run_fit
 from longsynth.io.writer import write_cohort
 from support import random_cohort, small_schema
 
+ROOT = Path(__file__).parents[2]
 BOTH = """
 import sys
 from longsynth.cli import main
@@ -22,6 +24,14 @@ for command in (["sample", "release", "--patients", "500", "--seed", "5", "--out
     except SystemExit:
         pass
 """
+
+
+def test_the_audit_folder_is_as_short_as_the_documents_say() -> None:
+    lines = sum(len(p.read_text().splitlines()) for p in Path(privacy.__path__[0]).glob("*.py"))
+    assert lines < 600
+    said = [ROOT / "README.md", ROOT / "docs/received.md", ROOT / "src/longsynth/privacy/README.md"]
+    for page in said:
+        assert re.search(r"under 600\s+lines", page.read_text(), re.IGNORECASE), page
 
 
 @pytest.fixture

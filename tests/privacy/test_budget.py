@@ -1,6 +1,6 @@
 """(ε, δ) to ρ and back, against other people's accountants, and never to the unsafe side."""
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import mpmath as mp
@@ -74,13 +74,13 @@ def test_the_tight_conversion_agrees_with_googles_accountant(epsilon: float) -> 
 
 @pytest.mark.parametrize("rho", [0.01, 0.373144, 2.4])
 def test_the_tight_conversion_agrees_with_opendp(rho: float) -> None:
-    import opendp.prelude as dp
+    from opendp import combinators, domains, measurements, metrics, mod
 
-    dp.enable_features("contrib")
-    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    mod.enable_features("contrib")
+    domain, metric = domains.vector_domain(domains.atom_domain(T="i64")), metrics.l2_distance("f64")
     scale = (1 / (2 * rho)) ** 0.5
-    mechanism = dp.c.make_zCDP_to_approxDP(
-        dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)
+    mechanism = combinators.make_zCDP_to_approxDP(
+        measurements.make_gaussian(domain, metric, scale=scale)
     )
     theirs = mechanism.map(1.0).epsilon(delta=1e-5)
     assert theirs == pytest.approx(epsilon_of(Fraction(rho), 1e-5, "zcdp"), rel=1e-6)
@@ -95,6 +95,15 @@ def test_the_exact_curve_agrees_with_high_precision() -> None:
         exact = mpmath.ncdf(-e / m + m / 2) - mpmath.exp(e) * mpmath.ncdf(-e / m - m / 2)
         ours = mpmath.mpf(str(gaussian_delta(Decimal(str(mu)), Decimal(str(epsilon)))))
         assert 0 < ours - exact < mpmath.mpf("2e-50")
+
+
+def test_a_conversion_that_is_remembered_has_the_digits_that_it_is_computed_to_have() -> None:
+    mu, epsilon = Decimal("1.7"), Decimal("12.0")
+    with localcontext(prec=9):  # what a caller rounds to has no say
+        remembered = gaussian_delta(mu, epsilon)
+    assert gaussian_delta(mu, Decimal(12)) == remembered  # 12 is 12.0: the same entry
+    assert gaussian_delta.__wrapped__(mu, Decimal(12)) == remembered
+    assert len(remembered.as_tuple().digits) > 60
 
 
 def least_epsilon(rho: Fraction, delta: float, accounting: Accounting) -> mp.mpf:

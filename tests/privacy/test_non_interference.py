@@ -5,7 +5,7 @@ Whatever still differs between two cohorts of one size has left by another way t
 
 import logging
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from rich.progress import Progress
 from longsynth.cli import main
 from longsynth.engines import kernel
 from longsynth.io import by_patient, streams
-from longsynth.privacy import budget
 from longsynth.privacy.noise import OpenDPNoise
 from privacy.unlike_cohorts import (
     NAMES,
@@ -34,6 +33,7 @@ MADE = {
     "ward, trust": (ward_cohorts, "trust"),
     "ward, dp-score": (ward_cohorts, "dp-score"),
     "ward, dp-markov": (ward_cohorts, "dp-markov"),
+    "ward, copula-score": (ward_cohorts, "copula-score"),
 }
 
 
@@ -54,12 +54,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.fixture
 def constant_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OpenDPNoise, "add", constant_add)
-
-
-@pytest.fixture(autouse=True)
-def remembered_conversions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every fit here converts the same budget, in decimal arithmetic: once is enough."""
-    monkeypatch.setattr(budget, "_normal_cdf", cache(budget._normal_cdf))
 
 
 @pytest.fixture

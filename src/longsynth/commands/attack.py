@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from longsynth.commands.by_example import command
 from longsynth.commands.options import USUAL, Accountings, Json
 from longsynth.errors import Refused
 from longsynth.methods import DEFAULT
@@ -29,7 +30,7 @@ def _attacks() -> None:
     """Keeps `game` a subcommand while it is the only one."""
 
 
-@app.command()
+@command(app, "attack game run")
 def game(
     run: Annotated[
         Path | None,

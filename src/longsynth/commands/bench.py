@@ -7,6 +7,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from longsynth.commands.by_example import command
 from longsynth.errors import Refused
 from longsynth.folders import Note, interrupts, not_written
 
@@ -21,7 +22,7 @@ Jobs = Annotated[int, typer.Option(min=1, max=64, help="Processes; each uses one
 Resume = Annotated[bool, typer.Option("--resume", help="Continue a folder; keep finished cells.")]
 
 
-@app.command()
+@command(app, "bench paper --out study")
 def paper(
     out: Out,
     seeds: Annotated[
@@ -47,7 +48,7 @@ def paper(
     raise typer.Exit(0 if found.valid else 1)
 
 
-@app.command()
+@command(app, "bench population --methods dp-markov,trust --out population")
 def population(
     out: Out,
     methods: Annotated[
@@ -78,7 +79,7 @@ def population(
     typer.echo(f"\nWrote {out / 'POPULATION.md'} with intervals, and {out / 'results.parquet'}.")
 
 
-@app.command()
+@command(app, "bench membership --out membership")
 def membership(
     out: Out,
     methods: Annotated[

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from longsynth.commands.by_example import command
 from longsynth.commands.findings import tell
 from longsynth.commands.options import USUAL, Accounting, Json, print_json
 
@@ -24,7 +25,7 @@ app = typer.Typer(
 BookFile = Annotated[Path, typer.Argument(metavar="BOOK", help="The file of the book.")]
 
 
-@app.command()
+@command(app, "budget init ward.book --owner 'the clinic'")
 def init(
     book: BookFile,
     owner: Annotated[str | None, typer.Option(help="Whose data the book is about.")] = None,
@@ -39,7 +40,7 @@ def init(
     )
 
 
-@app.command()
+@command(app, "budget grant ward.book --dataset ward --epsilon 8 --delta 1e-6")
 def grant(
     book: BookFile,
     dataset: Annotated[str, typer.Option(help="The id that the owner gives to these people.")],
@@ -65,7 +66,7 @@ def grant(
     )
 
 
-@app.command()
+@command(app, "budget show ward.book")
 def show(
     book: BookFile,
     json: Json = False,
@@ -90,7 +91,7 @@ def show(
     )
 
 
-@app.command()
+@command(app, "budget verify ward.book")
 def verify(
     book: BookFile,
     head: Annotated[

@@ -1,7 +1,9 @@
 """A command that was typed wrongly shows one that was typed rightly."""
 
+from collections.abc import Callable
 from typing import Any
 
+import typer
 from typer.core import TyperCommand
 
 
@@ -16,3 +18,11 @@ class ByExample(TyperCommand):
             if isinstance(said := getattr(error, "message", None), str) and self.epilog:
                 error.message = f"{said}\n{self.epilog}".lstrip()  # type: ignore[attr-defined]
             raise
+
+
+def command(
+    app: typer.Typer, example: str, name: str | None = None, panel: str | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a command with an example, which its help and its usage errors show."""
+    shown = f"For example: longsynth {example}"
+    return app.command(name, cls=ByExample, epilog=shown, rich_help_panel=panel)

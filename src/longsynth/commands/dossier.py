@@ -9,7 +9,10 @@ REDRAWS = 8
 
 
 def dossier(
-    run: Annotated[Path, typer.Argument(help="A RUN with release/, or a release folder itself.")],
+    run: Annotated[
+        Path,
+        typer.Argument(metavar="RUN", help="A RUN with release/, or a release folder itself."),
+    ],
     out: Annotated[Path, typer.Option("--out", help="A new file: dossier.html.")],
     audit: Annotated[
         Path | None,
@@ -28,8 +31,9 @@ def dossier(
 ) -> None:
     """Make a page of a release, for a board: the promise, the ledger, the pictures, the checks.
 
-    The public edition is made from the release alone. With --audit it holds figures about real
-    patients: keep it inside.
+    The public edition is made from the release alone.
+
+    With --audit it holds figures about real patients: keep it inside.
     """
     from longsynth.dossier.writing import write_dossier
 

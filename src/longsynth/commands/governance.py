@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from longsynth.commands.by_example import command
 from longsynth.errors import Refused
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ FormFile = Annotated[Path, typer.Argument(metavar="FORM", help="A governance for
 SchemaFile = Annotated[Path | None, typer.Option("--schema", help="schema.yaml of the cohort.")]
 
 
-@app.command()
+@command(app, "governance new --schema cohort/schema.yaml --out form.yaml")
 def new(
     out: Annotated[Path, typer.Option("--out", help="A file that does not exist yet.")],
     schema: SchemaFile = None,
@@ -35,7 +36,7 @@ def new(
     )
 
 
-@app.command()
+@command(app, "governance check form.yaml --schema cohort/schema.yaml")
 def check(form: FormFile, schema: SchemaFile = None) -> None:
     """Say what of a form is still open or wrong, and whether a schema keeps to it."""
     from longsynth.govern.form.allows import schema_departures, schema_sha256
@@ -55,7 +56,7 @@ def check(form: FormFile, schema: SchemaFile = None) -> None:
     typer.echo(f"{schema} keeps to it." if public else "Not held against a schema: give --schema.")
 
 
-@app.command()
+@command(app, "governance page form.yaml --out form.html")
 def page(
     form: FormFile,
     out: Annotated[Path, typer.Option("--out", help="A new file: page.html or page.md.")],
@@ -71,7 +72,7 @@ def page(
     typer.echo(f"Wrote {out}.")
 
 
-@app.command()
+@command(app, "governance json-schema")
 def json_schema() -> None:
     """Print the JSON Schema of the form, for editors and other tools."""
     from json import dumps

@@ -1,10 +1,13 @@
 """methods: the generators and what each guarantees."""
 
+import typer
+
 from longsynth.commands.options import Json, print_json
 
 
 def methods(json: Json = False) -> None:
     """List the generators and what each guarantees."""
+    from longsynth.methods import DEFAULT
     from longsynth.methods.method import PrivateMethod
     from longsynth.methods.registry import all_methods
 
@@ -12,7 +15,10 @@ def methods(json: Json = False) -> None:
     private = {name: isinstance(method, PrivateMethod) for name, method in found.items()}
     if json:
         print_json(
-            [{"method": n, "private": private[n], "summary": m.summary} for n, m in found.items()]
+            [
+                {"method": n, "private": private[n], "default": n == DEFAULT, "summary": m.summary}
+                for n, m in found.items()
+            ]
         )
         return
     from rich.table import Table
@@ -24,3 +30,4 @@ def methods(json: Json = False) -> None:
         guarantee = "(ε, δ) per patient" if private[name] else "NOT PRIVATE"
         table.add_row(name, guarantee, found[name].summary)
     stdout().print(table)
+    typer.echo(f"`longsynth fit` takes {DEFAULT}, unless --method names another.")

@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
+from longsynth.commands.by_example import command
 from longsynth.commands.options import Json, print_json
 
 app = typer.Typer(no_args_is_help=True, help="Write and check a schema, without looking at data.")
 
 
-@app.command()
+@command(app, "schema new --cohort cohort --out cohort/schema.yaml")
 def new(
     out: Annotated[Path, typer.Option("--out", help="A file that does not exist yet.")],
     cohort: Annotated[
@@ -45,7 +46,7 @@ def new(
     )
 
 
-@app.command()
+@command(app, "schema check cohort/schema.yaml --cohort cohort")
 def check(
     schema: Annotated[
         Path, typer.Argument(metavar="SCHEMA", help="schema.yaml, or a folder with one.")
@@ -72,9 +73,12 @@ def check(
         typer.echo(f"- {remark}")
     variables = len(found.variables)
     typer.echo(
-        f"The schema is valid: {variables} variables in {found.slots} slots. "
+        f"The schema is {'not finished' if marked else 'valid'}: {variables} variables in "
+        f"{found.slots} slots. "
         + (f"To look at: {len(said)}, see above." if said else "Nothing looks odd.")
     )
-    if not said:
-        path = schema / "schema.yaml" if schema.is_dir() else schema
+    path = schema / "schema.yaml" if schema.is_dir() else schema
+    if marked:
+        typer.echo(f"Next: edit {path}, then longsynth schema check {path}")
+    elif not said:
         typer.echo(f"Next: longsynth plan {path} --patients N --epsilon 4 --delta 1e-6")

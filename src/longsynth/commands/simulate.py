@@ -20,4 +20,4 @@ def simulate(
 
     with new_folder(out) as scratch:
         write_cohort(scratch, simulated_schema(), draw(patients, seed=seed).batches(16_384))
-    typer.echo(f"Wrote {patients:,} simulated patients to {out}.")
+    typer.echo(f"Wrote {patients:,} simulated patients to {out}.\nNext: longsynth check {out}")

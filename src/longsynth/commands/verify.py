@@ -24,7 +24,13 @@ def verify(
     json: Json = False,
 ) -> None:
     """Check without the data that a release is consistent. Exit 0 if all holds, else 1."""
+    from longsynth.errors import Refused
+    from longsynth.govern.release import require_release
     from longsynth.govern.verify import verify as check
 
+    require_release(release)  # a name typed wrongly says nothing about a release
+    for path in (synthetic, key, governance):
+        if path is not None and not path.exists():
+            raise Refused(f"{path} does not exist: give one that does, or leave it out.")
     findings = check(release, synthetic, key=key, governance=governance)
     tell(findings, json=json, failing="do not rely on what they name.")

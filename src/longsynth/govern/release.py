@@ -85,8 +85,17 @@ def load_release(folder: Path | str) -> Bundle:
     return found.bundle
 
 
+def require_release(folder: Path) -> None:
+    """Refuse a path that cannot be a release, before anything in it is judged."""
+    if not folder.is_dir():
+        raise ReleaseError(f"{folder} is not a folder: give a release, for instance RUN/release.")
+    if (folder / "release").is_dir():
+        raise ReleaseError(f"{folder} is a run: give {folder / 'release'}.")
+
+
 def read_release(folder: Path) -> Release:
     """Return what a folder's few independent facts make, before any file is compared with it."""
+    require_release(folder)
     manifest, stated = read_json(folder, "manifest.json"), read_json(folder, "ledger.json")
     integers = read_json(folder, "statistics.json")
     if manifest.get("format") != FORMAT:

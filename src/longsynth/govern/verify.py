@@ -17,7 +17,14 @@ from longsynth.govern.form.allows import check_form, check_signer
 from longsynth.govern.form.file import load_form
 from longsynth.govern.keys import load_public
 from longsynth.govern.ledger_file import promised
-from longsynth.govern.release import ALLOWED, read_file, read_release, regular_size, release_files
+from longsynth.govern.release import (
+    ALLOWED,
+    read_file,
+    read_release,
+    regular_size,
+    release_files,
+    require_release,
+)
 from longsynth.govern.signature import SIGNATURE, check_signature, is_signed, read_signature
 from longsynth.govern.synthetic_folder import (
     RECIPE,
@@ -68,10 +75,7 @@ def _findings(
     if holds_disclosed(release):
         yield Finding(False, f"{release} is NOT PRIVATE: there is no promise to verify.")
         return
-    if not release.is_dir():
-        raise ReleaseError(f"{release} is not a folder: give a release, for instance RUN/release.")
-    if (release / "release").is_dir():
-        raise ReleaseError(f"{release} is a run: give {release / 'release'}.")
+    require_release(release)
     yield _only(release, ALLOWED, SIGNATURE)
     found = read_release(release)
     bundle, expected = found.bundle, release_files(found)

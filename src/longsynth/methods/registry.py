@@ -4,8 +4,6 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 
-from threadpoolctl import threadpool_limits
-
 from longsynth.bundle import Bundle
 from longsynth.errors import Refused
 from longsynth.methods.method import Method, PrivateMethod
@@ -17,6 +15,7 @@ from longsynth.methods.private.dp_markov import DPMarkov
 from longsynth.methods.private.dp_score import DPScore
 from longsynth.methods.private.trust import Trust
 from longsynth.model.model import Model
+from longsynth.one_thread import one_thread
 
 METHODS: dict[str, Method] = {
     "bootstrap": Bootstrap(),
@@ -60,5 +59,5 @@ def private_method(name: str) -> PrivateMethod:
 
 def model_of(bundle: Bundle) -> Model:
     """Return the sampler that a bundle describes. Post-processing: no data, no noise."""
-    with threadpool_limits(limits=1):  # one thread: more would change the last bits
+    with one_thread():  # more would change the last bits
         return method_named(bundle.method).model(bundle)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, get_args
 
 from longsynth.privacy.errors import Refused
@@ -44,9 +44,8 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.accounting not in ACCOUNTINGS:
-            raise Refused(
-                f"accounting {self.accounting!r} is unknown: use {', '.join(ACCOUNTINGS)}."
-            )
+            known = ", ".join(ACCOUNTINGS)
+            raise Refused(f"accounting {self.accounting!r} is unknown: use {known}.")
         if not 1e-6 <= self.epsilon <= LARGEST_EPSILON:
             raise Refused(
                 f"epsilon {self.epsilon} is not usable: give a number from 0.000001 to "
@@ -96,6 +95,7 @@ def epsilon_of(rho: Fraction, delta: float, accounting: Accounting) -> float:
         return float(Context(prec=12, rounding=ROUND_CEILING).create_decimal(safe))
 
 
+@lru_cache(16_384)  # whatever context a caller is in, the same arguments give the same digits
 def gaussian_delta(mu: Decimal, epsilon: Decimal) -> Decimal:
     """Return δ_μ(ε), the exact δ of Gaussian noise, from above and tight to 1e-49."""
     with localcontext(_DIGITS):

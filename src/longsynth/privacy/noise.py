@@ -26,11 +26,11 @@ class OpenDPNoise:
     """N_Z(0, σ²) on every integer. OpenDP itself confirms the cost before a draw."""
 
     def add(self, sums: Integers, *, sigma: float, sensitivity: float, rho: float) -> Integers:
-        import opendp.prelude as dp  # a second to import: only a fit pays for it
+        from opendp import domains, measurements, metrics, mod  # their prelude loads pandas too
 
-        dp.enable_features("contrib")
-        domain = dp.vector_domain(dp.atom_domain(T="i64"))
-        mechanism = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=sigma)
+        mod.enable_features("contrib")
+        domain = domains.vector_domain(domains.atom_domain(T="i64"))
+        mechanism = measurements.make_gaussian(domain, metrics.l2_distance(T="f64"), scale=sigma)
         if not sigma > 0 or not mechanism.check(sensitivity, rho):
             raise AssertionError("OpenDP prices this noise higher than the ledger does")
         return np.array(mechanism(sums.tolist()), dtype=np.int64)

@@ -44,7 +44,7 @@ def show_ledger(
             f"{entry.statistic.dimension:,}",
             *([f"{line['sensitivity']:.4g}", f"{line['sigma']:.4g}"] if wide else []),
             f"{line['rho']:.6f}",
-            f"{percent:g} %" + (f"\n{bar(percent / 100, 6, '░')}" if wide else ""),
+            f"{percent:.3g} %" + (f"\n{bar(percent / 100, 6, '░')}" if wide else ""),
             escape(method.blur(entry, schema, ledger.patients)),
         )
     console.print(table)

@@ -65,6 +65,9 @@ def _use(audit: Audit) -> Verdict:
     )
 
 
+APART = "real_vs_synthetic_auc"
+
+
 def _likeness(audit: Audit) -> Verdict:
     about = "Likeness"
     ours, real = (audit.of("fidelity", row) for row in (SYNTHETIC, TRAINING))
@@ -74,19 +77,18 @@ def _likeness(audit: Audit) -> Verdict:
         if m in ours and m in real and ours[m].value is not None and real[m].value is not None
     ]
     near = [m for m in judged if _at_most(ours[m], real[m])]
-    far = [words(m) for m in judged if m not in near]
+    far = [m for m in judged if m not in near]
     says = (
         f"{len(judged)} distances from held-out real patients were measured. {len(near)} are not "
         "shown to be larger than between two real cohorts: their intervals overlap."
     )
-    if far:
-        says += f" Larger: {'; '.join(far)}."
-    apart = ours.get("real_vs_synthetic_auc")
+    if named := [words(m) for m in far if m != APART]:
+        says += f" Larger: {'; '.join(named)}."
+    apart = ours.get(APART)
     if apart is not None and apart.value is not None:
-        says += (
-            f" A classifier tells synthetic from real patients with an AUC of {apart.shown(2)}; "
-            "0.50 would be not at all, 1 always."
-        )
+        says += f" A classifier tells synthetic from real patients with an AUC of {apart.shown(2)}"
+        says += f", two real cohorts with {real[APART].shown(2)}" if APART in far else ""
+        says += "; 0.50 would be not at all, 1 always."
     tone: Tone = "good" if not far else "open" if 2 * len(near) >= len(judged) else "poor"
     return Verdict(about, says, tone)
 
