@@ -12,7 +12,7 @@ import numpy as np
 
 from longsynth.privacy.sums import Rows
 from longsynth.records import Bools, Cohort, Floats, Ints
-from longsynth.scaling import Scaling
+from longsynth.scaling import scaling_of
 from longsynth.schema import Schema, stratum_of
 
 BLOCK = 512  # patients at a time: few enough to stay in a processor's cache
@@ -54,7 +54,7 @@ def _up_to(length: Ints, schema: Schema) -> Bools:
 
 def columns_in_use(batch: Cohort, schema: Schema) -> Bools:
     """(n, D): `in_use` for each column of encoded values."""
-    return schema.layout.value_rows(Scaling(schema).per_channel(in_use(batch, schema)))
+    return schema.layout.value_rows(scaling_of(schema).per_channel(in_use(batch, schema)))
 
 
 def lengths(batch: Cohort, schema: Schema) -> Ints:
@@ -67,7 +67,7 @@ def encoded_values(batch: Cohort, schema: Schema, observed: Bools | None = None)
 
     `observed` is what `seen` found, for those who know it already.
     """
-    observed, scaling = seen(batch, schema) if observed is None else observed, Scaling(schema)
+    observed, scaling = seen(batch, schema) if observed is None else observed, scaling_of(schema)
     return schema.layout.value_rows(scaling.encode(batch.values, observed))
 
 
@@ -75,12 +75,12 @@ def values(
     batch: Cohort, schema: Schema, *, grid: int, squared: int, observed: Bools | None = None
 ) -> Rows:
     """z̄ (n, D) on the integer grid with norm² at most `squared`."""
-    observed, scaling = seen(batch, schema) if observed is None else observed, Scaling(schema)
+    observed, scaling = seen(batch, schema) if observed is None else observed, scaling_of(schema)
     layout, found = schema.layout, np.empty((batch.patients, schema.width), _whole(squared))
     for start in range(0, batch.patients, BLOCK):
         block = slice(start, start + BLOCK)
         z = layout.value_rows(scaling.encode(batch.values[block], observed[block]))
-        found[block] = hold(np.multiply(z, grid, out=z), squared)
+        found[block] = hold(z, squared, grid)
     return found
 
 
@@ -96,7 +96,7 @@ def missing(batch: Cohort, schema: Schema, observed: Bools | None = None) -> Row
 
 def log_gaps(batch: Cohort, schema: Schema) -> tuple[Floats, Floats]:
     """r and r² - ½ (n, T), within [-1, 1] and [-½, ½]; 0 for padding, which has no gap."""
-    slots, scaling = np.arange(schema.slots), Scaling(schema)
+    slots, scaling = np.arange(schema.slots), scaling_of(schema)
     known = np.isfinite(batch.gaps) & (slots < batch.length[:, None])
     r = scaling.encode_gaps(batch.gaps)  # a number or NaN
     np.copyto(r, 0.0, where=~known)
@@ -117,21 +117,23 @@ def on_grid(features: Floats, grid: int) -> Rows:
     return np.rint(features * grid).astype(np.int32)
 
 
-def hold(rows: Floats, squared: int) -> Rows:
-    """Round finite rows to integers; scale back those that leave the ball of radius² `squared`."""
+def hold(rows: Floats, squared: int, scale: float = 1.0) -> Rows:
+    """Round finite rows times `scale` to integers; scale back further those that leave the ball of
+    radius² `squared`."""
     radius, off = sqrt(squared), sqrt(rows.shape[1]) / 2  # rounding moves a row by `off` at most
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    norms *= scale
     outside = norms > radius + off + 1
     near = np.flatnonzero(~outside & (norms > radius - off - 1))
     if len(near):
-        k = np.rint(rows[near])
+        k = np.rint(rows[near] * scale)
         outside[near] = np.einsum("ij,ij->i", k, k) > squared
+    factor = np.full(len(rows), float(scale))
     if outside.any():  # scaled so far that rounding cannot carry a row back out
         room = max(radius - off - 1, 0.0)
-        factor = np.divide(room, norms, out=np.ones_like(norms), where=outside)
-        rows = rows * factor[:, None]  # by exactly 1 what is inside
-    k = np.rint(rows)
-    return k.astype(_whole(squared))
+        factor[outside] *= room / norms[outside]
+    scaled = rows * factor[:, None]
+    return np.rint(scaled, out=scaled).astype(_whole(squared))
 
 
 def _whole(squared: int) -> type[np.signedinteger[Any]]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from longsynth.remembered import remembered
 from longsynth.schema import Schema
 
 REFERENCE_SCALES = 3.0  # `encoding: reference` maps centre ± three scales to ±1
@@ -152,10 +153,11 @@ class Scaling:
         return values.reshape(-1, together * len(self._log)), together
 
     def _tiled(self, together: int) -> "_Tiled":
-        if self._last is None or self._last[0] != together:
+        last = self._last  # threads share a scaling
+        if last is None or last[0] != together:
             rows = self._middle, self._half, self._bounds, self._ends
-            self._last = together, _Tiled(*(np.tile(x, together) for x in rows))
-        return self._last[1]
+            self._last = last = together, _Tiled(*(np.tile(x, together) for x in rows))
+        return last[1]
 
     def _channels(self, v: int) -> slice:
         return slice(self._first[v], self._first[v] + self.layout.channels[v])
@@ -170,3 +172,6 @@ class Scaling:
             ratio = np.log1p(reach / centre)
             return float(np.log(centre) - ratio), float(np.log(centre) + ratio)
         return centre - reach, centre + reach
+
+
+scaling_of = remembered(Scaling)

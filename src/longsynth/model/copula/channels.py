@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from longsynth.model.copula.marginal import Marginal
 from longsynth.model.copula.ruler import PLAIN_SCALE, Ruler
+from longsynth.remembered import remembered
 from longsynth.scaling import Scaling
 from longsynth.schema import Schema
 
@@ -28,12 +29,14 @@ class Seen(NamedTuple):
     used: Bools  # (n, T)
 
 
+@remembered
 def plain_scaling(schema: Schema) -> Scaling:
     """The public bounds become -1 and 1, whatever encoding other methods use."""
     constants = schema.constants.model_copy(update={"encoding": "bounds"})
     return Scaling(schema.model_copy(update={"constants": constants}))
 
 
+@remembered
 def rulers(schema: Schema) -> tuple[Ruler, ...]:
     """The variables in the schema's order, then the first gap and the later ones."""
     plain, found = plain_scaling(schema), []
@@ -86,8 +89,8 @@ class Channels:
         variables = len(self.rates)
         found = np.zeros((*seen.used.shape, self.number))
         for v, marginal in enumerate(self.marginals[:variables]):
-            score = marginal.scores[marginal.ruler.cell(seen.unit[:, :, v])]
-            found[:, :, v] = np.where(seen.observed[:, :, v], score, 0.0)
+            score = np.take(marginal.scores, marginal.ruler.cell(seen.unit[:, :, v]))
+            np.multiply(score, seen.observed[:, :, v], out=found[:, :, v])
         marks = found[:, :, variables : 2 * variables]
         np.subtract(seen.observed, self.rates, out=marks)
         first, later = self.marginals[variables:]
@@ -97,5 +100,6 @@ class Channels:
         gap *= GAP_WEIGHT * seen.timed
         if self.length:
             found[:, :, -1] = self.length.scores[seen.used.sum(axis=1)][:, None]
-        found *= seen.used[:, :, None] | self.is_static
+        if not seen.used.all():
+            found *= seen.used[:, :, None] | self.is_static
         return found

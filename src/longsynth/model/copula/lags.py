@@ -43,15 +43,12 @@ class Lags:
         √2 off the diagonal, which keeps lengths. A channel's own square is known, and left out."""
         groups, m = len(self.groups), self.channels
         u = u.astype(np.float32)  # its rounding is far below that to integers, and it is faster
-        ahead = np.matmul(self._pairs.reshape(-1, self.slots), u)  # (n, groups · T, m)
-        shifted = ahead.reshape(len(u), groups, self.slots, m)
-        product = np.matmul(u.transpose(0, 2, 1)[:, None], shifted)  # (n, groups, m, m)
-        (one, other), weight = self._upper
-        place = (m * m * np.arange(groups)[:, None] + one * m + other).ravel()
+        ahead = np.matmul(self._pairs.reshape(-1, self.slots), u)  # (n, T · groups, m)
+        shifted = ahead.reshape(len(u), self.slots, groups * m)
+        product = np.matmul(u.transpose(0, 2, 1), shifted)  # (n, m, groups · m)
+        place, kept = self._kept
         rows = np.take(product.reshape(len(u), -1), place, axis=1)
-        kept = np.tile(weight.astype(np.float32), groups)
-        kept[: len(weight)][one == other] = 0.0
-        return np.asarray(rows * kept, np.float64)
+        return np.multiply(rows, kept, out=rows).astype(np.float64)
 
     def blocks(self, row: Floats) -> Floats:
         """(size,) to (groups, m, m)."""
@@ -78,11 +75,21 @@ class Lags:
 
     @cached_property
     def _pairs(self) -> NDArray[np.float32]:
-        """(groups, T, T): each pair of slots of a group, in either order, by half its part."""
+        """(T, groups, T): each pair of slots of a group, in either order, by half its part."""
         distance = np.abs(np.arange(self.slots)[:, None] - np.arange(self.slots))
         chosen = [(low <= distance) & (distance <= high) for low, high in self.groups]
         found = np.array(chosen, np.float64) * np.where(distance == 0, 1.0, 0.5)
-        return np.asarray(found / found.sum(axis=(1, 2), keepdims=True), np.float32)
+        found /= found.sum(axis=(1, 2), keepdims=True)
+        return np.ascontiguousarray(found.transpose(1, 0, 2), np.float32)
+
+    @cached_property
+    def _kept(self) -> tuple[Ints, NDArray[np.float32]]:
+        """(size,) each: where the numbers of a row stand in (m, groups · m), and their weights."""
+        groups, ((one, other), weight) = np.arange(len(self.groups))[:, None], self._upper
+        place = (one * len(self.groups) + groups) * self.channels + other
+        kept = np.tile(weight.astype(np.float32), (len(self.groups), 1))
+        kept[0, one == other] = 0.0
+        return place.ravel(), kept.ravel()
 
     @cached_property
     def _upper(self) -> tuple[tuple[Ints, Ints], Floats]:

@@ -138,6 +138,7 @@ class _Encoder(NamedTuple):
 
 _KEPT: dict[bytes, tuple[Schema, _Encoder]] = {}  # the last: a pass asks for it batch by batch,
 FEW = 4  # and an attack plays the same passes again
+BLOCK = 128  # rows at a time: they are wide, and few stay in a processor's cache
 
 
 def _encoder(so_far: Bundle, choices: Choices) -> _Encoder:
@@ -164,5 +165,8 @@ def _ball(name: str, meaning: str, right: int, **left: Any) -> Statistic:
 
 def held(rows: Floats, radius: float, left: Ints | None = None) -> Contribution:
     """Each row over its radius, and scaled back into the unit ball where it is longer."""
-    right = encoding.hold(rows / radius * GRID, GRID**2)
+    right = np.empty(rows.shape, np.int32)
+    for start in range(0, len(rows), BLOCK):
+        block = slice(start, start + BLOCK)
+        right[block] = encoding.hold(rows[block] / radius, GRID**2, GRID)
     return Contribution(right, np.ones((len(rows), 1), np.int64) if left is None else left)

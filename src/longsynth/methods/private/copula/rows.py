@@ -13,15 +13,18 @@ def seen_of(batch: Cohort, schema: Schema) -> Seen:
     """Return what a batch shows; of what is static, the same in every slot."""
     scaling, static = plain_scaling(schema), np.array(schema.layout.static)
     observed = encoding.seen(batch, schema)
-    unit = np.where(observed, scaling.unit(np.where(observed, batch.values, 0.0)), 0.0)
+    unit = scaling.unit(batch.values, observed)
+    if static.any():
+        unit = np.where(static, unit[:, :1], unit)
+        observed = np.where(static, observed[:, :1], observed)
     slots = np.arange(schema.slots)
     length = batch.length if schema.length == "variable" else np.full(batch.patients, schema.slots)
     timed = np.isfinite(batch.gaps) & (slots < batch.length[:, None])
-    gaps = np.where(timed, scaling.encode_gaps(np.where(timed, batch.gaps, 0.0)), 0.0)
+    gaps = scaling.encode_gaps(np.where(timed, batch.gaps, 0.0))
     return Seen(
-        unit=np.where(static, unit[:, :1], unit),
-        observed=np.where(static, observed[:, :1], observed),
-        gaps=gaps,
+        unit=unit,
+        observed=observed,
+        gaps=np.where(timed, gaps, 0.0),
         timed=timed,
         used=slots < length[:, None],
     )
@@ -30,10 +33,9 @@ def seen_of(batch: Cohort, schema: Schema) -> Seen:
 def marginal_rows(seen: Seen, schema: Schema, rules: Rules) -> Floats:
     """(n, width): mean waves of every measure over its slots, then how often each variable is
     observed less how often not."""
-    found, variables = [], len(schema.variables)
-    static = schema.layout.static
-    for j, (ruler, weight) in enumerate(zip(rulers(schema), weights(schema, rules), strict=True)):
-        table = ruler.waves(rules.waves) * weight
+    variables, static, weigh = len(schema.variables), schema.layout.static, weights(schema, rules)
+    found, start = np.empty((len(seen.used), sum(map(len, weigh)) + variables)), 0
+    for j, (ruler, weight) in enumerate(zip(rulers(schema), weigh, strict=True)):
         if j < variables:
             at, shown = seen.unit[:, :, j], seen.observed[:, :, j] & seen.used
             if static[j]:
@@ -41,20 +43,23 @@ def marginal_rows(seen: Seen, schema: Schema, rules: Rules) -> Floats:
         else:
             asked = slice(0, 1) if j == variables else slice(1, None)
             at, shown = seen.gaps[:, asked], seen.timed[:, asked]
-        found.append(_mean_waves(ruler.cell(at), shown, table))
-    marks = np.where(seen.observed, 1.0, -1.0)
-    over_time = (marks * seen.used[:, :, None]).mean(axis=1)
-    found.append(np.where(static, marks[:, 0], over_time) * rules.mark_weight)
-    return np.concatenate(found, axis=1)
+        end, table = start + len(weight), ruler.waves(rules.waves) * weight
+        _mean_waves(ruler.cell(at), shown, table, out=found[:, start:end])
+        start = end
+    times = (seen.observed & seen.used[:, :, None]).sum(axis=1)
+    marks = (2 * times - seen.used.sum(axis=1)[:, None]) / schema.slots
+    once = np.where(seen.observed[:, 0], 1.0, -1.0)
+    np.multiply(np.where(static, once, marks), rules.mark_weight, out=found[:, start:])
+    return found
 
 
-def _mean_waves(cell: Ints, shown: Bools, table: Floats) -> Floats:
+def _mean_waves(cell: Ints, shown: Bools, table: Floats, out: Floats) -> None:
     """(n, K): rows of the table (G, K), summed over the slots that show a cell (n, T), over T."""
     from scipy.sparse import csr_array  # here, so that planning need not wait for it
 
     ends = np.concatenate([[0], np.cumsum(shown.sum(axis=1))])
     counts = csr_array((np.ones(int(ends[-1])), cell[shown], ends), shape=(len(cell), len(table)))
-    return np.asarray((counts @ table) / max(cell.shape[1], 1))
+    np.divide(counts @ table, max(cell.shape[1], 1), out=out)
 
 
 def left_rows(schema: Schema, stratum: Ints) -> Ints:
