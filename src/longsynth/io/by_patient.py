@@ -19,7 +19,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ROWS = 65_536  # a batch
-BUFFER = 1 << 20  # bytes of a column that are read at once: a row group can have any size
+BUFFER = 1 << 18  # bytes of a column that are read at once: a row group can have any size, and
+# what is read stays in a processor's cache until it is unpacked
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def _grouped(people: People, parts: list[Block], places: Sequence[int]) -> Group
 
 
 def _owners(people: Ints, rows: list[Ints]) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return the position of the patient of each known row, and which rows are known."""
+    """Return the position of the patient of each known row, and which rows are known if not all."""
     ids = np.concatenate([np.zeros(0, np.int64), *rows])
     fresh = np.ones(len(ids), np.bool_)
     np.not_equal(ids[1:], ids[:-1], out=fresh[1:])
@@ -124,6 +125,8 @@ def _owners(people: Ints, rows: list[Ints]) -> tuple[Ints, NDArray[np.bool_]]:
     number, theirs = np.diff(first, append=len(ids)), ids[first]
     place = np.minimum(np.searchsorted(people, theirs), len(people) - 1)
     known = people[place] == theirs
+    if known.all():
+        return np.repeat(place, number), known
     return np.repeat(place[known], number[known]), np.repeat(known, number)
 
 

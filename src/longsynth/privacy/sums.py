@@ -96,10 +96,9 @@ def _inside(rows: Rows, box: int, squared: int) -> Floats:
 
 def _counts(rows: Rows, statistic: Statistic) -> Integers:
     """Add up the rows but those with a negative entry or a block above the grid."""
-    boxed = ((rows >= 0) & (rows <= statistic.grid)).all(axis=1, keepdims=True)
-    rows = np.where(boxed, rows, 0)  # so that no block overflows
-    blocks = rows.reshape(len(rows), statistic.blocks, rows.shape[1] // statistic.blocks)
-    inside = (blocks.sum(axis=2, dtype=np.int64) <= statistic.grid).all(axis=1)
+    x = np.where(rows < 0, np.inf, rows)  # float64, where no block of other entries overflows
+    blocks = x.reshape(len(rows), statistic.blocks, rows.shape[1] // statistic.blocks)
+    inside = (blocks.sum(axis=2) <= statistic.grid).all(axis=1)
     return np.asarray(rows.sum(axis=0, dtype=np.int64, where=inside[:, None]))
 
 
@@ -123,9 +122,8 @@ def _checked(product: Integers, left: Floats, right: Floats) -> Integers:
     """Return the product left'right, if it maps random vectors as left'(right r) does."""
     drawn = np.frombuffer(secrets.token_bytes(8 * right.shape[1] * PROJECTIONS), np.uint64)
     r = (drawn % PRIME).astype(np.float64).reshape(-1, PROJECTIONS)
-    y = right @ r
-    y -= PRIME * np.trunc(y / PRIME)  # as fmod: below 2⁵³ only a multiple has a whole quotient
-    expected = (left.T @ y).astype(np.int64) % PRIME
+    y = right @ r  # below 2⁵³, where no quotient is rounded to a whole number that it is not:
+    expected = (left.T @ (y - PRIME * np.trunc(y / PRIME))).astype(np.int64) % PRIME  # fmod, fast
     if not np.array_equal((product % PRIME) @ r.astype(np.int64) % PRIME, expected):
         raise ArithmeticFault("an exact sum failed its check on this machine; nothing was released")
     return product

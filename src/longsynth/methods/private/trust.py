@@ -112,11 +112,12 @@ class Trust:
             VALUES: Contribution(z, conditions),
             SECOND: Contribution(z),
             JOINT: Contribution(z, one_hot),
-            LENGTHS: lines.length_rows(batch, schema),
             MASKS: Contribution(encoding.missing(batch, schema, observed), conditions),
             GAPS: Contribution(encoding.on_grid(gaps, grid), conditions),
             GAP_SQUARES: Contribution(encoding.on_grid(gap_squares, grid), ones),
         }
+        if schema.length == "variable":
+            everything[LENGTHS] = lines.length_rows(batch, schema)
         return {statistic.name: everything[statistic.name] for statistic, _ in stage}
 
     def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
