@@ -1,12 +1,14 @@
 """How fast and how large, as ratios to floors measured in the same run. Nothing here can fail.
 
 fit     CPU seconds of opening, planning and fitting Parquet, against one Polars scan of the file
-        and one float64 product of all encoded values (SYRK); not sorted: against DuckDB's sort
+        (every column decoded) and one float64 product of as many rows of encoded values (SYRK);
+        not sorted: against DuckDB's sort
 sample  CPU seconds of drawing and writing, against writing the same tables with PyArrow alone
 width   CPU seconds and memory of a fit as records get wider, D = T·V
 
-Each figure comes from a process of its own, so that its peak of memory is its own; of floors the
-least of three counts. `--against` names the result to compare with: by default the committed one.
+Each figure comes from a process of its own, so that its peak of memory is its own. Of floors and of
+the sorted fit of `trust` the least of three counts: what else the machine does only adds.
+`--against` names the result to compare with: by default the committed one.
 """
 
 import argparse
@@ -48,12 +50,20 @@ def main() -> None:
     before = json.loads(arguments.against.read_text()) if arguments.against.exists() else {}
     with tempfile.TemporaryDirectory(prefix="longsynth-bench-") as scratch:
         rows = [_of_size(Path(scratch), size) for size in arguments.sizes]
+    from speed_facts import draws, stored
+
     wide = [
-        {"width": t * v, "patients": WIDE_PATIENTS, **_measured("wide", t, v)}
+        {
+            "width": t * v,
+            "patients": WIDE_PATIENTS,
+            "stored": stored(t, v, WIDE_PATIENTS),
+            **_measured("wide", t, v),
+        }
         for t, v in WIDTHS
         if t * v in arguments.widths
     ]
-    content = {"format": 2, "sizes": rows, "widths": wide, "surroundings": surroundings()}
+    content = {"format": 2, "sizes": rows, "widths": wide, "draws": draws()}
+    content["surroundings"] = surroundings()
     _show(content, before if before.get("format") == 2 else {})
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(content, indent=2) + "\n")
@@ -76,27 +86,23 @@ def _of_size(scratch: Path, patients: int) -> Figures:
         "scan": _least("scan", plain),
         "syrk": _least("syrk", patients, 84),
         "sort": _measured("sort", shuffled),
-        "trust": _measured("fit", plain, "trust"),
+        "trust": _least("fit", plain, "trust"),
         "shuffled": _measured("fit", shuffled, "trust"),
         "command": _measured("command", plain, scratch / f"run{patients}"),
         "sample": _measured("sample", plain, drawn, patients, "trust"),
         "write": _least("write", drawn),
+        "copula-score": _measured("fit", plain, "copula-score"),
     }
-    if patients <= 100_000:  # three passes, each a few times as long
-        row["copula-score"] = _measured("fit", plain, "copula-score")
-        passes = [
-            row["scan"]["cpu"] + _least("syrk", patients, width)["cpu"]
-            for width in _widths("copula-score", patients)
-        ]
-        row["copula-score floor"] = {"cpu": sum(passes)}
+    products = [_least("syrk", patients, width)["cpu"] for width in _widths(patients)]
+    row["copula-score floor"] = {"cpu": len(products) * row["scan"]["cpu"] + sum(products)}
     return row
 
 
-def _widths(method: str, patients: int) -> list[int]:
-    """The widest row that each pass of a method adds up."""
+def _widths(patients: int) -> list[int]:
+    """The widest row that each pass of `copula-score` adds up."""
     from longsynth import plan, simulated_schema
 
-    planned = plan(simulated_schema(), patients, epsilon=12, delta=1e-8, method=method)
+    planned = plan(simulated_schema(), patients, epsilon=12, delta=1e-8, method="copula-score")
     return [max(statistic.right for statistic, _ in stage) for stage in planned.stages]
 
 
@@ -109,7 +115,7 @@ def ratios(row: Figures) -> dict[str, float]:
         "fit, command": row["command"]["cpu"] / once,
         "sample": row["sample"]["cpu"] / row["write"]["cpu"],
     }
-    if "copula-score" in row:
+    if "copula-score" in row:  # an earlier result may be without
         found["copula-score"] = row["copula-score"]["cpu"] / row["copula-score floor"]["cpu"]
     return found
 
@@ -268,16 +274,12 @@ def _write(folder: str) -> Figures:
 
 
 def _wide(slots: str, variables: str) -> Figures:
+    from speed_facts import wide_schema
+
     from longsynth import fit, plan
     from longsynth.records import Cohort
-    from longsynth.schema import Schema
 
-    listed = [
-        {"name": f"v{v}", "kind": "continuous", "bounds": [0, 10], "bounds_from": "-"}
-        for v in range(int(variables))
-    ]
-    about = {"longsynth": 1, "name": "wide", "slots": int(slots), "max_gap": 48, "length": "full"}
-    schema = Schema.model_validate(about | {"variables": listed})
+    schema = wide_schema(int(slots), int(variables))
     rng, shape = np.random.default_rng(0), (WIDE_PATIENTS, int(slots), int(variables))
     cohort = Cohort(
         values=rng.normal(5, 2, shape),

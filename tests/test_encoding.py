@@ -41,6 +41,14 @@ def test_a_row_inside_the_ball_is_only_rounded() -> None:
     assert encoding.hold(rows, 1000).tolist() == [[1, -3, 0]]
 
 
+@given(st.integers(0, 2**32), st.integers(1, 40))
+def test_rows_are_scaled_as_they_are_held(seed: int, width: int) -> None:
+    rows = np.random.default_rng(seed).normal(size=(50, width))
+    by_hand = encoding.hold(rows * 4096, width * 4096**2)
+    assert np.array_equal(encoding.hold(rows, width * 4096**2, 4096), by_hand)
+    assert np.array_equal(encoding.hold(rows[7:9], width * 4096**2, 4096), by_hand[7:9])
+
+
 def test_a_long_row_keeps_its_direction() -> None:
     rows = np.array([[30_000.0, -40_000.0]])
     k = encoding.hold(rows, 10_000**2)

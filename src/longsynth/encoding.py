@@ -132,7 +132,7 @@ def hold(rows: Floats, squared: int, scale: float = 1.0) -> Rows:
     if outside.any():  # scaled so far that rounding cannot carry a row back out
         room = max(radius - off - 1, 0.0)
         factor[outside] *= room / norms[outside]
-    scaled = rows * factor[:, None]
+    scaled: Floats = rows * factor[:, None]
     return np.rint(scaled, out=scaled).astype(_whole(squared))
 
 

@@ -169,6 +169,18 @@ def test_full_chunks_at_the_largest_values_stay_exact() -> None:
     assert total[1] == OFF_DIAGONAL * CHUNK * 4096**2
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_the_check_passes_the_largest_numbers_that_are_let_through(seed: int) -> None:
+    grid = 1_480_000  # 4,096 squares of it stay just below 2⁵³
+    finest = Statistic("f", "f", "gram", right=5, right_squared=5 * grid**2, grid=grid)
+    require_exact(finest, 1)
+    part = np.random.default_rng(seed).choice([-grid, 1 - grid, grid], (CHUNK, 5))
+    by_integers = part[:, :1].astype(object).T @ part.astype(object)
+    weights = [DIAGONAL] + [OFF_DIAGONAL] * 4
+    found = add_up(finest, Contribution(part)).total[:5].tolist()
+    assert found == [w * int(v) for w, v in zip(weights, by_integers[0], strict=True)]
+
+
 def test_integers_that_could_overflow_are_refused_before_any_patient_is_read() -> None:
     with pytest.raises(Refused, match="lower grid_bits or clip_radius"):
         require_exact(GRAM, patients=10**15)

@@ -48,7 +48,7 @@ class Lags:
         product = np.matmul(u.transpose(0, 2, 1), shifted)  # (n, m, groups · m)
         place, kept = self._kept
         rows = np.take(product.reshape(len(u), -1), place, axis=1)
-        return np.multiply(rows, kept, out=rows).astype(np.float64)
+        return np.asarray(np.multiply(rows, kept, out=rows), np.float64)
 
     def blocks(self, row: Floats) -> Floats:
         """(size,) to (groups, m, m)."""
