@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-LINES = {
+LINES = {  # of a result: its name among the ratios, colour and mark
     "trust": ("fit", "#1f5a8c", "o"),
     "shuffled": ("fit, not sorted", "#8c2d1f", "s"),
-    "sample": ("sample and write", "#2e7d4f", "^"),
+    "copula-score": ("copula-score", "#6b4c9a", "v"),
+    "sample": ("sample", "#2e7d4f", "^"),
 }
 
 
@@ -24,16 +25,10 @@ def plot(content: dict[str, Any], target: Path) -> None:
         look = {"color": colour, "marker": mark, "label": label, "lw": 1.5, "ms": 5}
         axes[0].loglog(size, [row[key]["cpu"] for row in rows], **look)
         axes[1].semilogx(size, [row[key]["peak"] for row in rows], **look)
+        axes[2].loglog(size, [ratios(row)[label] for row in rows], **look)
     floor = [row["scan"]["cpu"] + row["syrk"]["cpu"] for row in rows]
     axes[0].loglog(size, floor, color="0.5", ls="--", lw=1, label="scan + SYRK")
     axes[0].loglog(size, [row["write"]["cpu"] for row in rows], color="0.5", ls=":", label="write")
-    for name, colour, mark in (
-        ("fit", "#1f5a8c", "o"),
-        ("fit, not sorted", "#8c2d1f", "s"),
-        ("sample", "#2e7d4f", "^"),
-    ):
-        found = [ratios(row)[name] for row in rows]
-        axes[2].loglog(size, found, color=colour, marker=mark, label=name, lw=1.5, ms=5)
     axes[2].axhline(1, color="0.5", lw=1, ls="--")
     width = [row["width"] for row in wide]
     axes[3].loglog(width, [row["cpu"] for row in wide], color="#1f5a8c", marker="o", label="CPU s")

@@ -6,6 +6,7 @@ there are. Rows of one patient may come in any order.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from longsynth.slots import Grouped
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ROWS = 65_536  # a batch
+ROWS = 65_536  # a batch, at most
 BUFFER = 1 << 18  # bytes of a column that are read at once: a row group can have any size, and
 # what is read stays in a processor's cache until it is unpacked
 
@@ -73,8 +74,11 @@ def order_of(file: Path, column: str) -> Order:
 
 
 def parquet_batches(file: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """Yield up to ROWS rows at a time; a batch that ends with its row group costs a copy less."""
     with pq.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER) as opened:
-        yield from opened.iter_batches(ROWS, columns=columns, use_threads=False)
+        size = opened.metadata.row_group(0).num_rows if opened.num_row_groups else 0
+        rows = ceil(size / ceil(size / ROWS)) if size > ROWS else ROWS
+        yield from opened.iter_batches(rows, columns=columns, use_threads=False)
 
 
 def joined_by_patient(
