@@ -107,3 +107,11 @@ def test_cells_too_narrow_to_be_looked_up_come_from_the_curve(scale: float) -> N
     ruler, numbers = Ruler(None, 0.3, scale), 0.3 + scale * np.linspace(-9, 9, 5001)
     assert np.array_equal(ruler.cell(numbers), ruler.on_curve(numbers))
     assert len(np.unique(ruler.cell(numbers))) > 200
+
+
+def test_any_number_has_a_cell_even_one_that_no_encoding_gives() -> None:
+    """An index out of range would end a fit, and say that such a number was there."""
+    odd = np.array([-np.inf, -5.0, -1 - 1e-9, 1 + 1e-9, 5.0, 1e300, np.inf, np.nan])
+    with np.errstate(invalid="ignore"):
+        found = Ruler().cell(odd)
+    assert ((found >= 0) & (found < Ruler().cells)).all()

@@ -37,7 +37,7 @@ class Ruler:
         first, ends = _looked_up(self)
         if not len(first):
             return self.on_curve(unit)
-        found = np.take(first, ((unit + 1) * (PARTS / 2)).astype(np.int64))
+        found = np.take(first, ((unit + 1) * (PARTS / 2)).astype(np.int64), mode="clip")
         found += unit >= np.take(ends, found)
         return np.asarray(found)
 
