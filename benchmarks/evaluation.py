@@ -54,11 +54,10 @@ def judged() -> Iterator[Cell]:
     """What must be shown, and the same with more to learn."""
     markov = "dp-markov, for AUPRC alone"
     return chain(
-        cells("simulated", EVERYBODY, [504], [12.0, 2.0, 1.0], EVALUATION),
+        cells("simulated", EVERYBODY, [504], BUDGETS, EVALUATION),
         cells("simulated", [markov], [504], [12.0, 2.0], EVALUATION),
         cells("physionet2012", EVERYBODY, [5574], [4.0, 1.0, 12.0], FEW),
         cells("pbc", EVERYBODY, [218], [1.0, 4.0, 12.0], EVALUATION),
-        cells("simulated", EVERYBODY, [504], [4.0, 8.0], FEW),
         cells("simulated", EVERYBODY, [5000], BUDGETS, FEW),
         cells("simulated", (FLAGSHIP,), [504, 5000], [NO_NOISE], FEW),
         cells("physionet2012", (FLAGSHIP,), [5574], [NO_NOISE], FEW),
@@ -77,7 +76,7 @@ def explained() -> Iterator[Cell]:
 
 
 def large() -> Iterator[Cell]:
-    return cells("simulated", EVERYBODY, [50_000], [12.0, 4.0, 1.0], TWO)
+    return cells("simulated", EVERYBODY, [50_000], BUDGETS, FEW)
 
 
 def priced() -> Iterator[Cell]:
