@@ -19,7 +19,9 @@ from longsynth.version import surroundings
 NOTE = "OpenDP's noise is not seeded; a rerun differs within the standard errors"
 
 
-def measured(setting: Setting, trials: int, opendp_trials: int, jobs: int) -> dict[str, Any]:
+def measured(
+    setting: Setting, trials: int | None, opendp_trials: int | None, jobs: int
+) -> dict[str, Any]:
     start, before = time.perf_counter(), _cpu()
     report = play(
         setting.plan(), trials=trials, opendp_trials=opendp_trials, seed=setting.seed, jobs=jobs
@@ -63,8 +65,8 @@ def main() -> int:
     kept.add_argument("--check", action="store_true", help="play and write nothing")
     parser.add_argument("--page", type=Path, help="also write the documentation page here")
     parser.add_argument("--only", help="play this method again, keep the others in --out")
-    parser.add_argument("--trials", type=int, default=20_000)
-    parser.add_argument("--opendp-trials", type=int, default=200)
+    parser.add_argument("--trials", type=int, help="instead of what the game takes by itself")
+    parser.add_argument("--opendp-trials", type=int, help="the same, with OpenDP's noise")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--reuse", action="store_true", help="take --out as it is, write the page")
     given = parser.parse_args()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 from longsynth.methods.method import PrivateMethod
+from longsynth.one_thread import one_thread
 from longsynth.privacy.errors import ArithmeticFault
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution, add_up
@@ -119,7 +120,7 @@ def added(
 ) -> dict[str, tuple[Statistic, list[int]]]:
     """What a cohort adds to each statistic of a stage, as Python integers."""
     stage = method.stages(schema)[number]
-    with np.errstate(all="ignore"):  # as in a fit: no warning may tell of a wild value
+    with one_thread(), np.errstate(all="ignore"):  # as in a fit
         parts = method.contributions(cohort, schema, stage, earlier(method, schema, stage))
     return {s.name: (s, integers(s, parts[s.name])) for s, _ in stage}
 

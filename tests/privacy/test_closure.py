@@ -20,11 +20,16 @@ from support import random_cohort, small_plan, small_schema
 
 FILES = ["STATEMENT.md", "ledger.json", "manifest.json", "schema.yaml", "statistics.json"]
 N, EPSILON, DELTA = 60, 4.0, 1e-5
-PROMISE = {"epsilon": EPSILON, "delta": DELTA, "method": "trust", "accounting": "zcdp"}
+PROMISE = {"epsilon": EPSILON, "delta": DELTA, "accounting": "zcdp"}
+
+
+@pytest.fixture(scope="module", params=["trust", "copula-score"])
+def method(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[list[int]]]:
+def fitted(tmp_path_factory: pytest.TempPathFactory, method: str) -> tuple[Path, list[list[int]]]:
     """A release folder, and what the mechanism let out for it, call by call."""
     folder, crossed = tmp_path_factory.mktemp("closure"), []
     honest = OpenDPNoise.add
@@ -38,7 +43,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[list[in
     write_cohort(folder / "cohort", small_schema(), [random_cohort(N, seed=4)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OpenDPNoise, "add", watched)
-        run_fit(folder / "cohort", folder / "run", **PROMISE)
+        run_fit(folder / "cohort", folder / "run", method=method, **PROMISE)
     return folder / "run" / "release", crossed
 
 
@@ -49,13 +54,13 @@ def stated(fitted: tuple[Path, list[list[int]]]) -> dict[str, Any]:
 
 
 def test_the_integers_of_a_release_are_those_that_crossed_the_mechanism(
-    fitted: tuple[Path, list[list[int]]],
+    fitted: tuple[Path, list[list[int]]], method: str
 ) -> None:
     release, crossed = fitted
     assert sorted(path.name for path in release.iterdir()) == FILES
     integers = json.loads((release / "statistics.json").read_text())
     assert list(integers.values()) == crossed
-    planned = [e.statistic for e in small_plan(N).ledger.entries]
+    planned = [e.statistic for e in small_plan(N, method=method).ledger.entries]
     assert list(integers) == [s.name for s in planned]
     assert [len(numbers) for numbers in crossed] == [s.dimension for s in planned]
     assert {n: r.values.tolist() for n, r in load_release(release).released.items()} == integers

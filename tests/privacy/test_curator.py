@@ -8,6 +8,7 @@ import pytest
 
 from longsynth import fit
 from longsynth.encoding import one_hot
+from longsynth.plan import Plan
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.curator import Curator, planned_ledger
 from longsynth.privacy.errors import OverBudget, Refused
@@ -89,21 +90,50 @@ def test_a_statistic_leaves_once() -> None:
         curator.release(counted())
 
 
-def test_every_number_that_crosses_the_mechanism_is_in_the_ledger() -> None:
-    for release in ("separate", "joint"):
-        noise = Recorder()
-        plan = small_plan(40, small_schema(release=release))
-        bundle = fit(random_cohort(40, 5), plan, noise=noise)
-        assert noise.calls == [e.statistic.dimension for e in bundle.ledger.entries]
-        assert [len(r.values) for r in bundle.released.values()] == noise.calls
-        assert list(bundle.released) == [e.statistic.name for e in plan.ledger.entries]
+PLANS = {
+    "trust": small_plan(40),
+    "trust, joint": small_plan(40, small_schema(release="joint")),
+    "copula-score": small_plan(40, method="copula-score"),
+}
 
 
-def test_the_ledger_of_a_fit_equals_its_plan() -> None:
-    plan = small_plan(40)
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_every_number_that_crosses_the_mechanism_is_in_the_ledger(plan: Plan) -> None:
+    noise = Recorder()
+    bundle = fit(random_cohort(40, 5), plan, noise=noise)
+    assert noise.calls == [e.statistic.dimension for e in bundle.ledger.entries]
+    assert [len(r.values) for r in bundle.released.values()] == noise.calls
+    assert list(bundle.released) == [e.statistic.name for e in plan.ledger.entries]
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_the_ledger_of_a_fit_equals_its_plan(plan: Plan) -> None:
     bundle = fit(random_cohort(40, 5), plan)
     assert bundle.ledger == plan.ledger
     assert bundle.ledger.noise == OPENDP
+
+
+class StopsOnce(Recorder):
+    """A machine that stops at its last line, and would go on if it were asked again."""
+
+    def __init__(self, lines: int) -> None:
+        super().__init__()
+        self.lines = lines
+
+    def add(self, sums: np.ndarray, **scales: float) -> np.ndarray:
+        found = super().add(sums, **scales)
+        if len(self.calls) == self.lines:
+            raise RuntimeError("the machine stops while drawing")
+        return found
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_a_fit_that_stops_while_drawing_draws_nothing_again(plan: Plan) -> None:
+    """Its lines are charged: another draw of any would have to be paid for."""
+    noise = StopsOnce(len(plan.ledger.entries))
+    with pytest.raises(RuntimeError, match="stops while drawing"):
+        fit(random_cohort(40, 5), plan, noise=noise)
+    assert len(noise.calls) == noise.lines
 
 
 def test_foreign_noise_marks_the_ledger_test_only() -> None:

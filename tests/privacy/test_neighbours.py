@@ -9,6 +9,7 @@ import pytest
 
 from longsynth import fit
 from longsynth.io.tables import read_cohort
+from longsynth.plan import Plan
 from longsynth.records import Cohort
 from longsynth.schema_file import dump
 from support import one_patient, random_cohort, replaced, small_plan, small_schema
@@ -18,13 +19,15 @@ N = 40
 
 @dataclass
 class Handed:
-    """A mechanism that adds nothing and remembers what it was given."""
+    """A mechanism that remembers what it was given. Its answers are the same whoever the patients
+    are, as a later pass may depend on them."""
 
     calls: list[tuple[list[int], float, float, float]] = field(default_factory=list)
 
     def add(self, sums: np.ndarray, *, sigma: float, sensitivity: float, rho: float) -> np.ndarray:
+        rng = np.random.default_rng(len(self.calls))
         self.calls.append((sums.tolist(), sigma, sensitivity, rho))
-        return sums
+        return np.rint(sigma * rng.standard_normal(len(sums))).astype(np.int64)
 
 
 LARGE = {"group": 1, "event": 1, "site": 2}
@@ -37,8 +40,19 @@ NEIGHBOURS = [
 ]
 
 
-@pytest.mark.parametrize("release", ["separate", "joint"])
-@pytest.mark.parametrize("method", ["trust", "dp-score", "dp-markov"])
+METHODS = [
+    *((method, "separate") for method in ("trust", "dp-score", "dp-markov", "copula-score")),
+    ("trust", "joint"),
+]
+
+
+def handed(cohort: Cohort, plan: Plan) -> Handed:
+    source = Handed()
+    fit(cohort, plan, noise=source)
+    return source
+
+
+@pytest.mark.parametrize(("method", "release"), METHODS)
 def test_what_a_fit_hands_to_the_mechanism_moves_by_no_more_than_it_says(
     method: str, release: str
 ) -> None:
@@ -47,9 +61,7 @@ def test_what_a_fit_hands_to_the_mechanism_moves_by_no_more_than_it_says(
     base = random_cohort(N, seed=8)
     furthest = 0.0
     for x, y in NEIGHBOURS:
-        seen = [Handed(), Handed()]
-        for handed, patient in zip(seen, (x, y), strict=True):
-            fit(replaced(base, 11, patient), plan, noise=handed)
+        seen = [handed(replaced(base, 11, patient), plan) for patient in (x, y)]
         for entry, (one, *scales), (other, *same) in zip(
             plan.ledger.entries, seen[0].calls, seen[1].calls, strict=True
         ):
@@ -62,6 +74,22 @@ def test_what_a_fit_hands_to_the_mechanism_moves_by_no_more_than_it_says(
             assert rho <= entry.rho
             furthest = max(furthest, float(moved / sensitivity**2) ** 0.5)
     assert furthest > 0.95, "neighbours that stay far from every bound show nothing"
+
+
+@pytest.mark.parametrize(("method", "release"), METHODS)
+def test_a_patient_moves_what_a_fit_hands_to_the_mechanism_alike_whoever_the_others_are(
+    method: str, release: str
+) -> None:
+    """In every pass: what a row is made with, releases apart, can come from no other patient."""
+    plan = small_plan(N, small_schema(release=release), method=method)
+    others = random_cohort(N, seed=8), random_cohort(N, seed=9).take(np.arange(N)[::-1])
+    for x, y in NEIGHBOURS:
+        moved = []
+        for place, base in zip((11, N - 1), others, strict=True):
+            one, other = (handed(replaced(base, place, patient), plan).calls for patient in (x, y))
+            moved.append([np.subtract(a[0], b[0]) for a, b in zip(one, other, strict=True)])
+        for entry, here, there in zip(plan.ledger.entries, *moved, strict=True):
+            assert np.array_equal(here, there), entry.statistic.name
 
 
 ROWS = ['"1",0,80,1,0', "1,6,90,2,1", "2,2,70,0,0", "2,9,75,1,1", "4,1,66,3,0", "5,3,110,4,1"]

@@ -15,6 +15,7 @@ from rich.progress import Progress
 from longsynth.cli import main
 from longsynth.engines import kernel
 from longsynth.io import by_patient, streams
+from longsynth.methods.private.copula import calibration
 from longsynth.privacy.noise import OpenDPNoise
 from privacy.unlike_cohorts import (
     NAMES,
@@ -33,6 +34,7 @@ MADE = {
     "ward, trust": (ward_cohorts, "trust"),
     "ward, dp-score": (ward_cohorts, "dp-score"),
     "ward, dp-markov": (ward_cohorts, "dp-markov"),
+    "unlike, copula-score": (partial(ordinary_cohorts, names=UNLIKE), "copula-score"),
     "ward, copula-score": (ward_cohorts, "copula-score"),
 }
 
@@ -54,6 +56,12 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.fixture
 def constant_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OpenDPNoise, "add", constant_add)
+
+
+@pytest.fixture(autouse=True)
+def short_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few simulated patients: a dozen releases are sampled from here, and none is judged."""
+    monkeypatch.setattr(calibration, "FEWEST", 200)
 
 
 @pytest.fixture

@@ -39,6 +39,23 @@ def test_a_row_one_integer_past_its_radius_counts_as_zero(kind: str) -> None:
     assert beyond == integers(statistic, Contribution(np.zeros((1, 4), np.int64), cell))
 
 
+@pytest.mark.parametrize(
+    "left", [[2, 1, 0], [0, -3, 0], [2**32, 0, 0], [0, 0, np.iinfo(np.int64).min]], ids=str
+)
+def test_a_left_side_outside_its_radius_takes_its_row_with_it(left: list[int]) -> None:
+    """It counts as if there were none. The second moments of a joint release have no left side."""
+    for kind, squared in (("cross", 4), ("joint", 1)):
+        statistic = Statistic(
+            "x", "x", kind, 2, 100, left=3, left_squared=squared, sum_weight=10, grid=10
+        )
+        rows, nowhere, usual = np.array([[6, 8], [3, 4]]), [0, 0, 0], [0, 1, 0]
+        outside, none = (
+            integers(statistic, Contribution(rows, np.array([of_first, usual])))
+            for of_first in (left, nowhere)
+        )
+        assert outside == none
+
+
 def test_a_cell_outside_the_histogram_counts_nowhere() -> None:
     statistic = Statistic("x", "x", "count", right=3)
     cells = np.array([0, 2, 3, -1, np.iinfo(np.int64).min])

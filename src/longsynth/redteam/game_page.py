@@ -50,6 +50,8 @@ SETTINGS = (
     Setting("trust", "joint", 4.0, accounting="gaussian", seed=7),
     Setting("dp-score", "separate", 4.0, seed=8),
     Setting("dp-markov", "separate", 4.0, seed=9),
+    Setting("copula-score", "separate", 4.0, seed=10),
+    Setting("copula-score", "separate", 4.0, accounting="gaussian", seed=11),
 )
 
 
