@@ -10,6 +10,10 @@ import pytest
 from rich.console import Console
 
 from longsynth.commands.attack import show_game
+from longsynth.methods import DEFAULT
+from longsynth.privacy.budget import DEFAULT_ACCOUNTING
+from longsynth.privacy.noise import OPENDP
+from longsynth.redteam.game import ONE_PASS, SEVERAL_PASSES
 from longsynth.redteam.game_page import SETTINGS, Setting, game_page
 from longsynth.redteam.page import main_rows
 from longsynth.redteam.report import BUNDLE, GameReport, read_report
@@ -45,7 +49,8 @@ def test_every_setting_was_played_in_full(games: dict[Setting, GameReport]) -> N
             setting.patients,
         )
         fits = {(r.noise, r.trials) for r in report.rows if r.played == "real fits"}
-        assert fits == {("fast", 20_000), ("OpenDP discrete Gaussian", 200)}
+        usual = ONE_PASS if len(setting.plan().stages) == 1 else SEVERAL_PASSES
+        assert fits == {("fast", usual.fast), (OPENDP, usual.opendp)}
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
@@ -58,6 +63,10 @@ def test_what_was_played_are_the_lines_that_are_planned_now(
     assert {r.line: r.mu_claimed for r in rows if r.line != BUNDLE} == now, "play again"
     numbers = {e.statistic.name: e.statistic.dimension for e in planned.ledger.entries}
     assert {s.line: s.numbers for s in games[setting].spreads} == numbers, "play again"
+
+
+def test_the_default_method_was_played_as_it_is_used(games: dict[Setting, GameReport]) -> None:
+    assert {s.accounting for s in games if s.method == DEFAULT} == {"zcdp", DEFAULT_ACCOUNTING}
 
 
 def test_the_papers_budgets_were_played_for_both_forms_of_release(
