@@ -34,14 +34,14 @@ def test_the_audit_folder_is_as_short_as_the_documents_say() -> None:
         assert re.search(r"under 600\s+lines", page.read_text(), re.IGNORECASE), page
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
+@pytest.fixture(params=["trust", "copula-score"])
+def run(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """RUN of a cohort with few events, whose folder is still there."""
     (tmp_path / "cohort").mkdir()
     cohort = random_cohort(60, seed=4)
     cohort.event[6:] = 0
     write_cohort(tmp_path / "cohort", small_schema(), [cohort])
-    run_fit(tmp_path / "cohort", tmp_path / "run", epsilon=4, delta=1e-5)
+    run_fit(tmp_path / "cohort", tmp_path / "run", epsilon=4, delta=1e-5, method=request.param)
     return tmp_path / "run"
 
 
