@@ -5,6 +5,7 @@ import pytest
 
 from copula.fitted import bundle_of
 from longsynth import model_of, sample
+from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.method import CopulaScore
 from longsynth.records import Cohort
 from longsynth.schema import Schema
@@ -60,3 +61,15 @@ def test_a_pass_reads_its_own_releases_and_not_those_of_another_fit() -> None:
     again = method.contributions(cohort, schema, stage, zeros)["lag blocks"].right
     assert not np.array_equal(first, second)
     assert np.array_equal(first, again)
+
+
+def test_what_is_kept_from_batch_to_batch_is_never_that_of_other_choices() -> None:
+    settled, cohort = small_schema().settled(60), random_cohort(20, seed=1)
+    stage = CopulaScore().stages(settled)[2]
+    so_far = earlier(CopulaScore(), settled, stage)
+    usual, without_marks, again = (
+        CopulaScore(choices).contributions(cohort, settled, stage, so_far)["severity"].right
+        for choices in (Choices(), Choices(marks_in_copula=False), Choices())
+    )
+    assert np.array_equal(usual, again)
+    assert not np.array_equal(usual, without_marks)

@@ -27,7 +27,6 @@ DETECTORS = (
         "exactness",
         "sums that are the same bits in any order",
         ("privacy/test_exactness.py",),
-        without=r"\[copula-score",
     ),
     Detector(
         "closure",

@@ -136,15 +136,17 @@ class _Encoder(NamedTuple):
     score: Floats  # (m,); empty before the lag blocks are known
 
 
-_KEPT: dict[bytes, tuple[Schema, _Encoder]] = {}  # the last: a pass asks for it batch by batch,
-FEW = 4  # and an attack plays the same passes again
+# The last, and what for: a pass asks for it batch by batch, and an attack plays it again.
+_KEPT: dict[bytes, tuple[tuple[Schema, int, Choices], _Encoder]] = {}
+FEW = 4
 BLOCK = 128  # rows at a time: they are wide, and few stay in a processor's cache
 
 
 def _encoder(so_far: Bundle, choices: Choices) -> _Encoder:
     released = b"".join(found.values.tobytes() for found in so_far.released.values())
-    schema, found = _KEPT.get(released, (None, None))
-    if found is None or schema != so_far.schema:
+    made_for = so_far.schema, so_far.patients, choices
+    kept_for, found = _KEPT.get(released, (None, None))
+    if found is None or kept_for != made_for:
         known, score = first(so_far), np.zeros(0)
         if BLOCKS in so_far.released:
             paired = products(so_far, known)
@@ -153,7 +155,7 @@ def _encoder(so_far: Bundle, choices: Choices) -> _Encoder:
         found = _Encoder(known.channels, score)
         for old in list(_KEPT)[: len(_KEPT) - FEW + 1]:
             _KEPT.pop(old, None)
-        _KEPT[released] = so_far.schema, found
+        _KEPT[released] = made_for, found
     return found
 
 
