@@ -56,7 +56,7 @@ DETECTORS = (
         "boundary",
         "sampling and verifying without the data",
         ("privacy/test_boundary.py",),
-        without=r"\[copula-score|audit_folder",  # documents are not on the bench, and bugs have lines
+        without=r"\[copula-score|audit_folder",  # the bench has no documents, and bugs have lines
     ),
 )
 NAMES = tuple(detector.name for detector in DETECTORS)
