@@ -63,12 +63,13 @@ def population(
     """Judge generators on 20,000 fresh patients over 20 seeds: the table to steer by."""
     from longsynth.benchmark.experiments import METHODS, POPULATION_SEEDS
     from longsynth.benchmark.study import run_population
+    from longsynth.methods import DEFAULT
 
     chosen = _numbers(seeds, "--seeds", int) if seeds else POPULATION_SEEDS
     with _resumable(out):
         text = run_population(
             out,
-            methods=tuple(methods.split(",")) if methods else METHODS,
+            methods=tuple(methods.split(",")) if methods else (*METHODS, DEFAULT),
             epsilons=_numbers(epsilon, "--epsilon", float),
             seeds=chosen,
             train_patients=train_patients,
