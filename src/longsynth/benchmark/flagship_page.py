@@ -75,8 +75,8 @@ def _judged_before(earlier: Results) -> str:
         f"An earlier version was judged on seeds {seeds}, and reached {reached} of {len(found)}. "
         "What it missed led to changes, which were made on development seeds and on training stays "
         "alone. The version above is judged on seeds that had no part in either. Those who judge "
-        "PhysioNet 2012 and the patients of PBC are the same people in both, so there it is a "
-        "second look."
+        "PhysioNet 2012 are the same people in both, so there it is a second look; and PBC has so "
+        "few patients that other splits of them were looked at before."
     )
 
 
