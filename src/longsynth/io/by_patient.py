@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -64,7 +65,7 @@ def order_of(file: Path, column: str) -> Order:
     last: int | None = None
     for batch in parquet_batches(file, [column]):
         ids, rows = batch.column(0), rows + batch.num_rows
-        ids = (ids.drop_null() if ids.null_count else ids).cast(pa.int64()).to_numpy()
+        ids = numbers(ids.drop_null() if ids.null_count else ids, pa.int64())
         known += len(ids)
         if len(ids) and rising:
             rising = bool((ids[1:] >= ids[:-1]).all()) and (last is None or bool(ids[0] >= last))
@@ -134,6 +135,11 @@ def _owners(people: Ints, rows: list[Ints]) -> tuple[Ints, NDArray[np.bool_]]:
     return np.repeat(place[known], number[known]), np.repeat(known, number)
 
 
+def numbers(column: pa.Array, kind: pa.DataType) -> NDArray[Any]:
+    """A column without gaps as it stands in memory. `to_numpy` would load pandas, where it is."""
+    return np.from_dlpack(column.cast(kind))
+
+
 def read_numbers(column: pa.Array, out: Floats) -> None:
     """Write a column's numbers, NaN where there is none. Arrow's own way there is slower."""
     if column.type != pa.float64():
@@ -142,12 +148,11 @@ def read_numbers(column: pa.Array, out: Floats) -> None:
     if len(column) == column.null_count or data is None:
         out[:] = np.nan
         return
-    numbers = np.frombuffer(data, np.float64, len(column), 8 * column.offset)
+    stored = np.frombuffer(data, np.float64, len(column), 8 * column.offset)
     if column.null_count == 0:
-        out[:] = numbers
+        out[:] = stored
         return
     bits, end = np.frombuffer(known, np.uint8), column.offset + len(column)
-    there = np.unpackbits(bits, count=end, bitorder="little")[column.offset :]
-    nothing = there.astype(np.int64)
-    nothing -= 1  # all bits set is a NaN, none leaves a number as it is
-    np.bitwise_or(numbers.view(np.int64), nothing, out=out.view(np.int64))
+    there = np.unpackbits(bits, count=end, bitorder="little")[column.offset :].view(np.int8)
+    there -= 1  # all bits set is a NaN, none leaves a number as it is
+    np.bitwise_or(stored.view(np.int64), there.astype(np.int64), out=out.view(np.int64))

@@ -4,6 +4,10 @@ A Parquet file may hold text that is not UTF-8 and time stamps beyond DuckDB's c
 cell would end the whole reading, and a very long one would exhaust its memory. So columns that
 are not numbers are copied first: text with the wrong bytes replaced and without over-long cells,
 time stamps as hours since 1970 in UTC.
+
+Arrow, given a number or a list of Python's, first loads pandas where that is installed, to see
+whether it is one of its own. That takes longer than to copy the labels of a million patients, so
+the usual way through here gives it none.
 """
 
 from collections.abc import Sequence
@@ -43,7 +47,8 @@ def column_types(path: Path) -> list[tuple[str, pa.DataType]]:
 def copy_plain(source: Path, target: Path, columns: Sequence[str]) -> None:
     """Copy the columns, row for row."""
     with _binary_file(source) as file:
-        none = pa.RecordBatch.from_pylist([], schema=file.schema_arrow)  # names, even of no rows
+        schema = file.schema_arrow
+        none = pa.record_batch([pa.nulls(0, field.type) for field in schema], schema=schema)
         batches = chain([none], file.iter_batches(ROWS, columns=list(columns)))
         tables = (plain_table(batch, columns) for batch in batches)
         first = next(tables)
@@ -55,7 +60,7 @@ def copy_plain(source: Path, target: Path, columns: Sequence[str]) -> None:
 
 def plain_table(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.Table:
     """Return these columns of a batch in a form in which no cell can stop DuckDB."""
-    return pa.table([_plain(batch.column(c)) for c in columns], list(columns))
+    return pa.Table.from_arrays([_plain(batch.column(c)) for c in columns], list(columns))
 
 
 def _binary_file(source: Path) -> pq.ParquetFile:
@@ -84,8 +89,9 @@ def _plain(column: pa.Array) -> pa.Array:
 
 
 def _text(cells: pa.Array) -> pa.Array:
-    short = pc.less_equal(pc.binary_length(cells), 4 * LONGEST)  # bytes of so many characters
-    cells = pc.if_else(short, cells, None)
+    size, most = pc.binary_length(cells), 4 * LONGEST  # bytes of so many characters
+    if (pc.max(size).as_py() or 0) > most:
+        cells = pc.if_else(pc.less_equal(size, most), cells, None)
     try:
         return cells.cast(pa.large_string())
     except pa.ArrowInvalid:

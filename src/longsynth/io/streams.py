@@ -18,6 +18,7 @@ from longsynth.io.by_patient import (
     Order,
     People,
     joined_by_patient,
+    numbers,
     order_of,
     parquet_batches,
     read_numbers,
@@ -73,8 +74,8 @@ class Streams:
             static = np.full((len(self._schema.variables), len(table)), np.nan)
             for v, column in zip(self._static, cells, strict=True):
                 read_numbers(column, static[v])
-            labels = [label.to_numpy().astype(np.int64) for label in (site, group, event)]
-            yield People(id_.to_numpy(), np.stack(labels, axis=1), static.T)
+            labels = [numbers(label, pa.int64()) for label in (site, group, event)]
+            yield People(numbers(id_, pa.int64()), np.stack(labels, axis=1), static.T)
 
     def _blocks(self) -> Iterator[Block]:
         """Yield the rows that have a patient and a time."""
@@ -86,7 +87,7 @@ class Streams:
         for batch in self._read(f"{query} {order}"):
             id_, time, *columns = batch.columns
             if len(batch):
-                yield Block(id_.to_numpy(), time.to_numpy(), columns)
+                yield Block(numbers(id_, pa.int64()), numbers(time, pa.float64()), columns)
 
     def _plain_blocks(self) -> Iterator[Block]:
         """The same where every cell is a number already."""
@@ -109,7 +110,7 @@ class Streams:
                     usable &= batch.column(patient).is_valid().to_numpy(zero_copy_only=False)
                 if not usable.all():
                     batch, time = batch.filter(pa.array(usable)), time[usable]
-                id_ = batch.column(patient).cast(pa.int64()).to_numpy()
+                id_ = numbers(batch.column(patient), pa.int64())
             if len(batch):
                 yield Block(id_, time, [batch.column(name) for name in values])
 
