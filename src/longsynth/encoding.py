@@ -15,8 +15,6 @@ from longsynth.records import Bools, Cohort, Floats, Ints
 from longsynth.scaling import scaling_of
 from longsynth.schema import Schema, stratum_of
 
-BLOCK = 512  # patients at a time: few enough to stay in a processor's cache
-
 
 def strata(batch: Cohort, schema: Schema) -> Ints:
     """(n,): each patient's stratum of site, group and event; a label out of range is the first."""
@@ -75,13 +73,7 @@ def values(
     batch: Cohort, schema: Schema, *, grid: int, squared: int, observed: Bools | None = None
 ) -> Rows:
     """z̄ (n, D) on the integer grid with norm² at most `squared`."""
-    observed, scaling = seen(batch, schema) if observed is None else observed, scaling_of(schema)
-    layout, found = schema.layout, np.empty((batch.patients, schema.width), _whole(squared))
-    for start in range(0, batch.patients, BLOCK):
-        block = slice(start, start + BLOCK)
-        z = layout.value_rows(scaling.encode(batch.values[block], observed[block]))
-        found[block] = hold(z, squared, grid)
-    return found
+    return hold(encoded_values(batch, schema, observed), squared, grid)
 
 
 def missing(batch: Cohort, schema: Schema, observed: Bools | None = None) -> Rows:

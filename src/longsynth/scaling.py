@@ -69,7 +69,7 @@ class Scaling:
         with np.errstate(over="ignore"):  # no warning may tell of a wild value; it is clipped below
             unit = rows - tiled.middle
         if known is not None:  # all bits of a number, or none: a product with 0 would keep a NaN
-            there = np.negative(known.reshape(unit.shape).view(np.int8), dtype=np.int64)
+            there = np.negative(known.reshape(unit.shape).view(np.int8)).astype(np.int64)
             np.bitwise_and(unit.view(np.int64), there, out=unit.view(np.int64))
         with np.errstate(over="ignore"):
             unit /= tiled.half

@@ -21,7 +21,7 @@ from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
 Rows = NDArray[np.signedinteger[Any]]  # (n, d): whole numbers of any width
 Floats = NDArray[np.float64]
 
-CHUNK = 4096  # rows a product
+CHUNK, STEP = 4096, 1024  # rows a product, and rows at a time where one side of it is narrow
 PRIME = (1 << 20) - 3  # no power of two is a multiple: a flipped bit cannot hide
 PROJECTIONS = 2  # a wrong product passes all of them with a chance of 2⁻⁴⁰
 
@@ -87,7 +87,7 @@ def _inside(rows: Rows, box: int, squared: int) -> Floats:
     """Return the rows, each outside the box or the ball of radius² `squared` set to zero. Within
     the box all squares and sums are exact; what float64 has to round is far outside any box."""
     held = rows.astype(np.float64, order="C")
-    inside = np.einsum("ij,ij->i", held, held) <= squared
+    inside = np.vecdot(held, held) <= squared
     if rows.max(initial=0) > box or rows.min(initial=0) < -box:
         inside &= (np.abs(held) <= box).all(axis=1)
     held[~inside] = 0.0
@@ -96,10 +96,11 @@ def _inside(rows: Rows, box: int, squared: int) -> Floats:
 
 def _counts(rows: Rows, statistic: Statistic) -> Integers:
     """Add up the rows but those with a negative entry or a block above the grid."""
-    x = np.where(rows < 0, np.inf, rows)  # float64, where no block of other entries overflows
+    x = rows.astype(np.float64)  # where no block of entries from 0 on overflows
+    x[x < 0] = np.inf
     blocks = x.reshape(len(rows), statistic.blocks, rows.shape[1] // statistic.blocks)
-    inside = (blocks.sum(axis=2) <= statistic.grid).all(axis=1)
-    return np.asarray(rows.sum(axis=0, dtype=np.int64, where=inside[:, None]))
+    inside = (np.vecdot(blocks, np.ones(blocks.shape[2])) <= statistic.grid).all(axis=1)
+    return np.asarray(rows[inside].sum(axis=0, dtype=np.int64))
 
 
 def _product(left: Floats, right: Floats) -> Integers:
@@ -112,8 +113,9 @@ def _product(left: Floats, right: Floats) -> Integers:
         if left is right:
             upper = dsyrk(1.0, b.T).astype(np.int64)  # zero below the diagonal
             product = upper + np.triu(upper, 1).T
-        else:
-            product = dgemm(1.0, b.T, a.T, trans_b=1).T.astype(np.int64)
+        else:  # in steps, and added in float64: a CHUNK is exact, and so is any part of it
+            steps = (slice(i, i + STEP) for i in range(0, len(b), STEP))
+            product = sum(dgemm(1.0, a[i].T, b[i].T, trans_b=1) for i in steps).astype(np.int64)
         total += _checked(product, a, b)
     return total
 
@@ -123,7 +125,7 @@ def _checked(product: Integers, left: Floats, right: Floats) -> Integers:
     drawn = np.frombuffer(secrets.token_bytes(8 * right.shape[1] * PROJECTIONS), np.uint64)
     r = (drawn % PRIME).astype(np.float64).reshape(-1, PROJECTIONS)
     y = right @ r  # below 2⁵³, where no quotient is rounded to a whole number that it is not:
-    expected = (left.T @ (y - PRIME * np.trunc(y / PRIME))).astype(np.int64) % PRIME  # fmod, fast
+    expected = ((y - PRIME * np.trunc(y / PRIME)).T @ left).T.astype(np.int64) % PRIME  # fmod, fast
     if not np.array_equal((product % PRIME) @ r.astype(np.int64) % PRIME, expected):
         raise ArithmeticFault("an exact sum failed its check on this machine; nothing was released")
     return product
