@@ -15,6 +15,8 @@ from longsynth.records import Bools, Cohort, Floats, Ints
 from longsynth.scaling import scaling_of
 from longsynth.schema import Schema, stratum_of
 
+CELLS = 1 << 19  # encoded at a time, so that wide records need no more memory
+
 
 def strata(batch: Cohort, schema: Schema) -> Ints:
     """(n,): each patient's stratum of site, group and event; a label out of range is the first."""
@@ -73,7 +75,14 @@ def values(
     batch: Cohort, schema: Schema, *, grid: int, squared: int, observed: Bools | None = None
 ) -> Rows:
     """z̄ (n, D) on the integer grid with norm² at most `squared`."""
-    return hold(encoded_values(batch, schema, observed), squared, grid)
+    observed, scaling = seen(batch, schema) if observed is None else observed, scaling_of(schema)
+    layout, found = schema.layout, np.empty((batch.patients, schema.width), _whole(squared))
+    step = max(CELLS // schema.width, 1)
+    for start in range(0, batch.patients, step):
+        block = slice(start, start + step)
+        z = layout.value_rows(scaling.encode(batch.values[block], observed[block]))
+        found[block] = hold(z, squared, grid)
+    return found
 
 
 def missing(batch: Cohort, schema: Schema, observed: Bools | None = None) -> Rows:

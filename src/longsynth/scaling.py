@@ -131,7 +131,12 @@ class Scaling:
         return np.repeat(found, self.layout.channels, axis=-1)
 
     def encode_gaps(self, gaps: Floats) -> Floats:
-        return np.asarray(2 * np.log1p(np.clip(gaps, 0.0, self._max_gap)) / self._longest - 1)
+        encoded = np.clip(gaps, 0.0, self._max_gap)
+        np.log1p(encoded, out=encoded)
+        encoded *= 2
+        encoded /= self._longest
+        encoded -= 1
+        return encoded
 
     def decode_gaps(self, encoded: Floats) -> Floats:
         return np.asarray(np.expm1((np.clip(encoded, -1.0, 1.0) + 1) / 2 * self._longest))

@@ -133,20 +133,24 @@ def _is_full(rows: Grouped, schema: Schema) -> bool:
     if rule.merge or rule.anchors or rule.horizon is not None or len(rows.owner) != np.prod(shape):
         return False
     owner, time = rows.owner.reshape(shape), rows.time.reshape(shape)
-    return bool(
+    if not (
         (owner[:, 0] == np.arange(rows.patients)).all()
         and (owner[:, -1] == owner[:, 0]).all()
-        and (time[:, 1:] > time[:, :-1]).all()
         and np.isfinite(time[:, [0, -1]]).all()  # and so are the rising ones between
-    )
+    ):
+        return False
+    later = np.ones(len(rows.owner), np.bool_)
+    np.greater(rows.time[1:], rows.time[:-1], out=later[1:])  # numpy is slow row by row
+    later[:: schema.slots] = True  # the first of each patient
+    return bool(later.all())
 
 
 def _as_it_stands(rows: Grouped, schema: Schema) -> Cohort:
     time = rows.time.reshape(rows.patients, schema.slots)
     zero = time[:, 0] if schema.time.unit == "timestamp" else 0.0
     gaps = np.empty_like(time)
+    np.subtract(rows.time[1:], rows.time[:-1], out=gaps.reshape(-1)[1:])
     np.subtract(time[:, 0], zero, out=gaps[:, 0])
-    np.subtract(time[:, 1:], time[:, :-1], out=gaps[:, 1:])
     if not np.isfinite(gaps).all():
         np.nan_to_num(gaps, copy=False)
     values = rows.values.reshape(*time.shape, -1)

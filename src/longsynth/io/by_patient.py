@@ -115,7 +115,8 @@ def _grouped(people: People, parts: list[Block], places: Sequence[int]) -> Group
         start = end
     if len(owner) < len(time):
         time, values = time[known], values[known]
-    if ((time[1:] < time[:-1]) & (owner[1:] == owner[:-1])).any():
+    back = np.flatnonzero(time[1:] < time[:-1])  # where the next patient begins, and elsewhere?
+    if (owner[back] == owner[back + 1]).any():
         order = np.lexsort((time, owner))
         owner, time, values = owner[order], time[order], values[order]
     return Grouped(owner, time, values, people.labels, people.static)

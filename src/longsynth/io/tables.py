@@ -78,7 +78,8 @@ class CohortFolder:
         counts: Counter[str] = Counter(dict.fromkeys(("rows", "people", *COUNTED), 0))
         for rows in self._streams.by_patient():
             if self._counts is None:
-                people = np.count_nonzero(np.diff(rows.owner)) + bool(len(rows.owner))
+                others = rows.owner[1:] != rows.owner[:-1]
+                people = np.count_nonzero(others) + bool(len(rows.owner))
                 counts.update(rows=len(rows.owner), people=int(people))
                 counts.update(row_counts(rows, self.schema))
             yield rows

@@ -138,8 +138,7 @@ def _normal_cdf(x: Decimal) -> Decimal:
     """Φ(x) = ½ + φ(x)(x + x³/3 + x⁵/15 + …): terms of one sign, no cancellation inside."""
     if abs(x) > 60:
         return Decimal(0) if x < 0 else Decimal(1)
-    term = total = x
-    n = 1
+    term, total, n = x, x, 1
     while abs(term) > Decimal("1e-115") * abs(total):
         n += 2
         term = term * x * x / n

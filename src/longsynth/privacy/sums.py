@@ -21,7 +21,7 @@ from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
 Rows = NDArray[np.signedinteger[Any]]  # (n, d): whole numbers of any width
 Floats = NDArray[np.float64]
 
-CHUNK, STEP = 4096, 1024  # rows a product, and rows at a time where one side of it is narrow
+CHUNK, STEP = 4096, 1024  # rows a product; rows at a time where BLAS is slow with more
 PRIME = (1 << 20) - 3  # no power of two is a multiple: a flipped bit cannot hide
 PROJECTIONS = 2  # a wrong product passes all of them with a chance of 2⁻⁴⁰
 
@@ -96,8 +96,7 @@ def _inside(rows: Rows, box: int, squared: int) -> Floats:
 
 def _counts(rows: Rows, statistic: Statistic) -> Integers:
     """Add up the rows but those with a negative entry or a block above the grid."""
-    x = rows.astype(np.float64)  # where no block of entries from 0 on overflows
-    x[x < 0] = np.inf
+    x = np.where(rows < 0, np.inf, rows)  # float64, where no block of other entries overflows
     blocks = x.reshape(len(rows), statistic.blocks, rows.shape[1] // statistic.blocks)
     inside = (np.vecdot(blocks, np.ones(blocks.shape[2])) <= statistic.grid).all(axis=1)
     return np.asarray(rows[inside].sum(axis=0, dtype=np.int64))
@@ -113,9 +112,9 @@ def _product(left: Floats, right: Floats) -> Integers:
         if left is right:
             upper = dsyrk(1.0, b.T).astype(np.int64)  # zero below the diagonal
             product = upper + np.triu(upper, 1).T
-        else:  # in steps, and added in float64: a CHUNK is exact, and so is any part of it
+        else:  # added up in float64: what is exact for a chunk is so for each part of it
             steps = (slice(i, i + STEP) for i in range(0, len(b), STEP))
-            product = sum(dgemm(1.0, a[i].T, b[i].T, trans_b=1) for i in steps).astype(np.int64)
+            product = np.array(sum(dgemm(1.0, a[i].T, b[i].T, trans_b=1) for i in steps), np.int64)
         total += _checked(product, a, b)
     return total
 

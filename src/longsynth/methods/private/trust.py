@@ -99,7 +99,7 @@ class Trust:
         """alg:fit, lines 1 and 2: encode by public rules, clip each patient."""
         grid = lines.grid(schema)
         cell = encoding.strata(batch, schema)
-        conditions = condition_matrix(schema)[cell]
+        conditions = condition_matrix(schema).take(cell, axis=0)
         one_hot = encoding.one_hot(cell, len(schema.strata))
         squared = lines.value_radius_squared(schema)
         observed = encoding.seen(batch, schema)
