@@ -10,7 +10,7 @@ from longsynth.encoding import one_hot
 from longsynth.engines.local import sum_over
 from longsynth.privacy.errors import ArithmeticFault, Refused
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
-from longsynth.privacy.sums import CHUNK, Contribution, Sums, add_up, require_exact
+from longsynth.privacy.sums import CHUNK, STEP, Contribution, Sums, add_up, require_exact
 from longsynth.records import Cohort
 from support import earlier, random_cohort, small_plan, small_schema
 
@@ -81,6 +81,13 @@ def test_chunks_add_to_the_same_integers(statistic: Statistic, size: int) -> Non
     assert pieces is not None
     assert pieces.rows == whole.rows == n
     assert np.array_equal(pieces.total, whole.total)
+
+
+@pytest.mark.parametrize("n", [1, STEP - 1, STEP, STEP + 1, CHUNK - 1, CHUNK + STEP + 1])
+def test_no_row_is_lost_or_counted_twice_where_steps_of_a_product_meet(n: int) -> None:
+    part = rows(CROSS, n)
+    expected = part.left.astype(np.int64).T @ part.right.astype(np.int64)
+    assert np.array_equal(add_up(CROSS, part).total, expected.ravel())
 
 
 def test_the_order_of_patients_and_the_batch_size_change_no_integer() -> None:
