@@ -284,11 +284,14 @@ def test_one_number_of_noise_for_a_whole_line_is_found(monkeypatch: pytest.Monke
     assert any(OPENDP in failure for failure in found)
 
 
+def only_rounded(rows: Any, squared: int, scale: float = 1.0) -> Any:
+    """An encoding that does not scale back what is longer than its radius."""
+    return np.rint(rows * scale).astype(np.int64)
+
+
 def without_clipping(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both guards: the encoding does not scale back, the core does not check."""
-    monkeypatch.setattr(
-        longsynth.encoding, "hold", lambda rows, squared: np.rint(rows).astype(np.int64)
-    )
+    monkeypatch.setattr(longsynth.encoding, "hold", only_rounded)
     monkeypatch.setattr(
         longsynth.privacy.sums, "_inside", lambda rows, box, squared: rows.astype(np.float64)
     )
@@ -303,9 +306,7 @@ def test_values_that_nobody_clips_are_found(name: str, monkeypatch: pytest.Monke
 
 def test_one_guard_alone_still_keeps_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     """The finding above needs both guards gone; with one left nothing is wrong."""
-    monkeypatch.setattr(
-        longsynth.encoding, "hold", lambda rows, squared: np.rint(rows).astype(np.int64)
-    )
+    monkeypatch.setattr(longsynth.encoding, "hold", only_rounded)
     assert quick(PLANS["separate"]).holds
 
 

@@ -113,7 +113,7 @@ def test_wrong_input_is_refused_before_anything_is_played(
     assert "needs --epsilon, --delta as well" in refusal("--schema", schema, "--patients", 9)
     assert "exists already" in refusal("--out", tmp_path / "there.md")
     assert "NOT PRIVATE" in refusal("--method", "bootstrap")
-    assert "cannot be read" in refusal(tmp_path / "nowhere")
+    assert "is not a folder: give a release" in refusal(tmp_path / "nowhere")
     assert (tmp_path / "there.json").read_text() == "mine"
 
 
