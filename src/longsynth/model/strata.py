@@ -24,7 +24,8 @@ class Strata:
         as nearly as whole patients can."""
         even = (rng.permutation(patients) + rng.random(patients)) / patients
         reached = np.cumsum(self.draw)
-        return np.searchsorted(reached / reached[-1], even, side="right")
+        below = np.minimum(even, np.nextafter(1.0, 0.0))  # a sum may round up to 1
+        return np.searchsorted(reached / reached[-1], below, side="right")
 
     def given(self, allowed: NDArray[np.bool_]) -> "Strata":
         """Return the strata conditioned on a subset, with weights to match."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from longsynth.model.copula.marginal import Marginal
 from longsynth.model.covariance import Spectrum
 from longsynth.model.masks import repaired
+from longsynth.model.model import Course
 from longsynth.model.score import ScorePath
 from longsynth.scaling import Scaling
 
@@ -46,14 +47,14 @@ class Evened:
     """Drawings whose channels, patients and slots together, are spread as their law says: what
     chance adds to a small sample is taken off. A large one hardly needs it, and would wait."""
 
-    latent: Latent
+    latent: Course
     law: Floats  # (m, ranks): quantiles of each channel in the population
     weight: Floats  # (S,): what a patient of each stratum counts there
 
     def __call__(self, stratum: Ints, rng: Generator) -> Drawing:
-        course = self.latent(stratum, rng)
+        course: Drawing = self.latent(stratum, rng)
         if FEWEST <= len(stratum) <= MANY:
-            weight = np.repeat(self.weight[stratum], self.latent.slots)
+            weight = np.repeat(self.weight[stratum], course.latent.shape[1])
             for channel, law in enumerate(self.law):
                 z = course.latent[:, :, channel]
                 have = _quantiles(z.ravel(), weight)

@@ -1,6 +1,8 @@
 """Assembly: a sampler from marginals, correlations and means. Thresholds and maps are set so that
 its patients, on average, observe as often and show the values that the marginals say."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
@@ -45,13 +47,6 @@ def assembled(
     """Return the sampler; patients of these strata are drawn to set its thresholds and maps."""
     schema, constants = bundle.schema, bundle.schema.fixed
     scaling, spectrum = plain_scaling(schema), within(correlations, means, known.mass)
-    strata = synthesis(
-        known.mass,
-        schema.strata,
-        schema.protected_strata,
-        constants.event_floor,
-        choices.balance,
-    )
     latent = Latent(
         ScorePath(
             means=means.reshape(len(means), -1),
@@ -77,10 +72,15 @@ def assembled(
     masks = Thresholds(cuts, static, constants.least_observations)
     observed = masks.draw(course, length, rng)
     gap = course.latent[:, :, 2 * variables]
-    law = np.quantile(course.latent, RANKS, axis=(0, 1)).T
     return Model(
         schema=schema,
-        strata=strata,
+        strata=synthesis(
+            known.mass,
+            schema.strata,
+            schema.protected_strata,
+            constants.event_floor,
+            choices.balance,
+        ),
         lengths=lengths,
         values=Values(
             tuple(
@@ -97,15 +97,21 @@ def assembled(
             scaling,
         ),
         fingerprint=bundle.fingerprint,
-        course=Evened(latent, law, strata.weight) if choices.balanced else latent,
+        course=latent,
     )
 
 
+def evened(model: Model, stratum: Ints) -> Model:
+    """Return the same sampler, with the spread of small samples evened; patients of these strata,
+    which have the population's shares, show what it should be."""
+    law = np.quantile(model.course(stratum, _rng()).latent, RANKS, axis=(0, 1)).T
+    return replace(model, course=Evened(model.course, law, model.strata.weight))
+
+
 def drawn(model: Model, stratum: Ints) -> Cohort:
-    """Return generated patients of these strata, which have the population's shares; they are
-    counted below as if they were real."""
-    rng, plain = _rng(), model.course
-    course = (plain.latent if isinstance(plain, Evened) else plain)(stratum, rng)
+    """Return generated patients of these strata, counted below as if they were real."""
+    rng = _rng()
+    course = model.course(stratum, rng)
     length = model.lengths.draw(course, rng)
     values = model.values.draw(course, rng)
     observed = model.masks.draw(course, length, rng)

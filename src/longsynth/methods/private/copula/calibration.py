@@ -12,7 +12,7 @@ import numpy as np
 
 from longsynth import encoding
 from longsynth.bundle import Bundle
-from longsynth.methods.private.copula.assembly import assembled, drawn
+from longsynth.methods.private.copula.assembly import assembled, drawn, evened
 from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.reading import (
     First,
@@ -71,7 +71,7 @@ def generator(bundle: Bundle, choices: Choices) -> Model:
         if turn < choices.rounds:
             cohort = drawn(model, stratum)
             read = _unbent(released, bundle, known, cohort, blocks, found, seen_with)
-    return model
+    return evened(model, stratum) if choices.balanced else model
 
 
 def in_proportion(mass: Floats, patients: int) -> Ints:
@@ -106,7 +106,7 @@ def _unbent(
     event = encoding.one_hot(cohort.event, 2) / len(f)
     shapes, m = f.shape[1:]
     full = left.T @ _clipped(f.reshape(len(f), -1), rules.effect_radius)
-    by_shape = np.array(SHAPE_WEIGHTS[:shapes])
+    by_shape = SHAPE_WEIGHTS[:shapes]
     line = event.T @ _clipped(f @ seen_with.score * by_shape, rules.score_radius) / by_shape
     by_event, by_score, by_place = expected(found, seen_with)
     return Readings(

@@ -182,7 +182,7 @@ def score_weights(found: Products, blocks: Blocks, lags: Lags, known: First) -> 
 def effect_sums(bundle: Bundle, m: int) -> EffectSums:
     rules, shapes = Rules.of(bundle.schema), len(time_shapes(bundle.schema.slots))
     full = bundle.mean(EFFECTS) * rules.effect_radius
-    by_shape = np.array(SHAPE_WEIGHTS[:shapes])
+    by_shape = SHAPE_WEIGHTS[:shapes]
     return EffectSums(
         by_event=full[:2].reshape(2, shapes, m) / EVENT_WEIGHT,
         by_place=full[2:].reshape(-1, shapes, m)[:, 0] / PLACE_WEIGHT,

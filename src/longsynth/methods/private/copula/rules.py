@@ -29,7 +29,7 @@ MUCH = {EVENT: 4, STRATA: 2, LENGTHS: 4, MARGINALS: 16, BLOCKS: 40, SCORE: 5, EF
 GRID = 1 << 14  # integers in a radius: rounding stays far below the noise
 GAP_WEIGHTS = (0.25, 0.5)  # of the waves of the first and of later gaps, beside those of values
 EVENT_WEIGHT, PLACE_WEIGHT = 2, 1  # events are rarer and matter more than sites and groups
-SHAPE_WEIGHTS = (1.0, 2.0, 1.5)  # of a score's level, slope and bend: patients differ in level most
+SHAPE_WEIGHTS = np.array([1.0, 2.0, 1.5])  # of a score's level, slope and bend: they differ less
 BALANCE = 1 / 3  # events among synthetic patients, at least; weights restore the population
 
 

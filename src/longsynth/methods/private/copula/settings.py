@@ -33,7 +33,9 @@ def settings(schema: Schema, choices: Choices) -> dict[str, str]:
         "channels": f"m = {channels}: values, marks, the gap" + length,
         "distances": f"{_distances(Lags(schema.slots, channels))} slots",
         "time shapes": ", ".join(SHAPES[: len(time_shapes(schema.slots))]),
-        "weights of severity": ", ".join(map(str, SHAPE_WEIGHTS[: len(time_shapes(schema.slots))])),
+        "weights of severity": ", ".join(
+            f"{w:g}" for w in SHAPE_WEIGHTS[: len(time_shapes(schema.slots))]
+        ),
         "left of effects": f"{EVENT_WEIGHT} by event, {PLACE_WEIGHT} by site and group",
         "balance": f"events are at least {100 * choices.balance:.3g} % of synthetic patients, "
         "before floors",
