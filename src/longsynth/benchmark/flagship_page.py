@@ -62,7 +62,7 @@ def _must_show(results: Results) -> Iterator[str]:
     reached = sum(bool(one.reached) for one in run)
     yield "## What must be shown"
     yield f"{reached} of {len(found)} entries are reached; {len(found) - len(run)} were not run."
-    head = ("Where", "ε", "Metric", "Must be", "Found", "")
+    head = ("Where", "ε", "Metric", "", "Found", "Must be")  # what is long stands last
     yield markdown_body(Table("", "", head, tuple(_entry(one) for one in found)))
     yield from _limits(results, [one for one in run if not one.reached])
 
@@ -101,7 +101,7 @@ def _limits(results: Results, missed: list[Outcome]) -> Iterator[str]:
 def _entry(one: Outcome) -> tuple[str, ...]:
     target = one.target
     whose = f"{_multiple(target.limit)}{look(target.other).label}" if target.other else ""
-    if target.other_epsilon:
+    if target.other_epsilon not in (WITHOUT_BUDGET, target.epsilon):
         whose += f" at ε = {target.other_epsilon:g}"
     paired = target.rule == "not wholly worse than"
     must = f"{target.rule} " + (whose if paired else number(one.limit))
@@ -110,10 +110,11 @@ def _entry(one: Outcome) -> tuple[str, ...]:
     mean = "–" if not one.found.seeds else f"{one.found.mean:{sign}.3f}"
     said = {True: "reached", False: "**not reached**", None: "not run"}[one.reached]
     if one.reached is False and not paired:
-        said += f" by {abs(one.found.mean - one.limit):.3f}"
+        by = abs(one.found.mean - one.limit)
+        said += f" by {by:.3f}" if by >= 0.0005 else " by less than 0.0005"
     where = TITLES.get(target.experiment, target.experiment)
     shown = f"{mean} ({interval(one.found, sign=sign)})" if one.found.seeds else "–"
-    return where, f"{target.epsilon:g}", _label(target.metric), must, shown, said
+    return where, f"{target.epsilon:g}", _label(target.metric), said, shown, must
 
 
 def _multiple(limit: float) -> str:
