@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from flagship import EARLIER, EVALUATION, run
+from flagship import EVALUATION, judged_before, run
 
 from longsynth.benchmark.cells import VARIANTS, Cell, cells, measured
 from longsynth.benchmark.costs import costs
@@ -97,7 +97,7 @@ def main() -> None:
     run(list(large()), given.out, given.jobs, measured)
     if given.page:
         given.page.write_text(
-            flagship_text(read_results(given.out), read_results(EARLIER)), encoding="utf-8"
+            flagship_text(read_results(given.out), judged_before()), encoding="utf-8"
         )
 
 

@@ -25,7 +25,7 @@ from longsynth.benchmark.costs import costs
 from longsynth.benchmark.experiments import BASE_RATE, TRAIN_ON_REAL, Constant
 from longsynth.benchmark.flagship_page import flagship_text
 from longsynth.benchmark.judging import Metrics
-from longsynth.benchmark.results import read_results
+from longsynth.benchmark.results import Results, read_results
 from longsynth.benchmark.worlds import WORLDS
 from longsynth.methods.private.dp_markov import DPMarkov
 
@@ -45,8 +45,12 @@ SHORT = (
     "correlation_error",
     "autocorrelation_error",
 )
-EARLIER = Path(__file__).parent / "results" / "flagship_earlier.parquet"
-EVALUATION = tuple(range(301, 321))  # run once, after freezing; others judged an earlier version
+EVALUATION = tuple(range(401, 421))  # run once, after freezing; others judged earlier versions
+
+
+def judged_before() -> list[Results]:
+    results = Path(__file__).parent / "results"
+    return [read_results(path) for path in sorted(results.glob("flagship_earlier_*.parquet"))]
 
 
 def seeds_of(text: str) -> list[int]:
@@ -134,7 +138,7 @@ def main() -> None:
     run(list(wanted), given.out, given.jobs, one)
     if given.page:
         given.page.write_text(
-            flagship_text(read_results(given.out), read_results(EARLIER)), encoding="utf-8"
+            flagship_text(read_results(given.out), judged_before()), encoding="utf-8"
         )
 
 

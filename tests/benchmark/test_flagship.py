@@ -127,9 +127,8 @@ def test_what_is_missed_without_noise_too_is_laid_to_the_model() -> None:
 
 def test_the_page_says_what_the_results_say() -> None:
     results = ROOT / "benchmarks" / "results"
-    found, earlier = (
-        read_results(results / name) for name in ("flagship.parquet", "flagship_earlier.parquet")
-    )
+    found = read_results(results / "flagship.parquet")
+    earlier = [read_results(path) for path in sorted(results.glob("flagship_earlier_*.parquet"))]
     page = (ROOT / "docs" / "flagship.md").read_text(encoding="utf-8")
     assert page == flagship_text(found, earlier)
 

@@ -1,6 +1,6 @@
 """docs/flagship.md: what must be shown and whether it is, every row with its interval, losses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from longsynth.benchmark.cells import WITHOUT_BUDGET
@@ -45,9 +45,9 @@ HOW = (
 )
 
 
-def flagship_text(results: Results, earlier: Results | None = None) -> str:
-    """Return the whole page; every number comes from the result file, and from that of the
-    version that was judged before."""
+def flagship_text(results: Results, earlier: Sequence[Results] = ()) -> str:
+    """Return the whole page; every number comes from the result file, and from those of the
+    versions that were judged before."""
     parts = ["# The flagship's evidence", HOW, *_must_show(results)]
     parts += [_judged_before(earlier)] if earlier else []
     names = dict.fromkeys(row.experiment for row in results.rows)
@@ -67,16 +67,20 @@ def _must_show(results: Results) -> Iterator[str]:
     yield from _limits(results, [one for one in run if not one.reached])
 
 
-def _judged_before(earlier: Results) -> str:
-    found = [outcome(earlier, target) for target in targets()]
-    reached = sum(bool(one.reached) for one in found)
-    seeds = ", ".join(map(str, earlier.seeds("simulated")))
+def _judged_before(earlier: Sequence[Results]) -> str:
+    said = []
+    for version, results in enumerate(earlier, 1):
+        found = [outcome(results, target) for target in targets()]
+        reached = sum(bool(one.reached) for one in found)
+        seeds = ", ".join(map(str, results.seeds("simulated")))
+        said.append(f"- Version {version} reached {reached} of {len(found)}, on seeds {seeds}.")
     return (
-        f"An earlier version was judged on seeds {seeds}, and reached {reached} of {len(found)}. "
-        "What it missed led to changes, which were made on development seeds and on training stays "
-        "alone. The version above is judged on seeds that had no part in either. Those who judge "
-        "PhysioNet 2012 are the same people in both, so there it is a second look; and PBC has so "
-        "few patients that other splits of them were looked at before."
+        "Earlier versions were judged before:\n\n" + "\n".join(said) + "\n\n"
+        "What they missed led to changes, which were made on development seeds and on training "
+        "stays alone. The version above is judged on seeds that had no part in any of it. Those "
+        "who judge PhysioNet 2012 are the same people each time, so there it is look number "
+        f"{len(earlier) + 1}; and PBC has so few patients that other splits of them were looked at "
+        "before."
     )
 
 

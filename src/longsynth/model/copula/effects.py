@@ -19,10 +19,13 @@ Ints = NDArray[np.int64]
 SHAPES = 3
 ALONG = (0.6, 1.2, 2.4)  # prior deviations of an event's effect along the loadings, averaged over
 NOT_ALONG = (0.02,)  # severity moves with an event no more than a single channel may
-APART = (0.02, 0.05, 0.1, 0.2, 0.4)  # and apart from them, beside how patients differ; likewise
+APART = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)  # and apart from them, beside how patients differ
 ASIDE = np.array([1.0, 0.05])  # of the variance: what is not severity moves less with an event
-FADE = np.array([1.0, 0.6, 0.4])  # later shapes matter less
-TREND_SD, PLACE_SD = 0.3, 0.2  # priors of the course over time, and of sites and groups
+# An outcome comes after the record, so what goes with it grows. The slope of an effect, beside its
+# level: in the middle between one that stays as it is (0) and one that begins at nothing (1 / √3).
+GROWTH, GROWTH_SD, BEND_SD = 0.29, 0.2, 0.1
+TREND_SD = 0.3  # prior of the course over time
+PLACES = (0.02, 0.05, 0.1, 0.2, 0.4)  # prior deviations by site and group, averaged over
 
 
 def time_shapes(slots: int) -> Floats:
@@ -117,7 +120,7 @@ def effects(sums: EffectSums, setting: Setting, widths: tuple[float, ...] = ALON
     noise = np.concatenate([np.full(len(full), sums.noise), np.tile(sums.score_noise, 2)])
     maps = np.vstack([full, score])
     doubt = np.diag(noise**2) + _by_chance(setting)
-    fade, moves = FADE[:shapes], np.ones((shapes, m))
+    moves = np.ones((shapes, m))
     moves[1:] = setting.moving
     moves = moves * (setting.gains > 0)
     trend_sd = (TREND_SD * moves).ravel()
@@ -125,17 +128,27 @@ def effects(sums: EffectSums, setting: Setting, widths: tuple[float, ...] = ALON
     both_move = np.outer(moves.ravel(), moves.ravel())
     prior = np.diag(np.concatenate([trend_sd**2, np.zeros(shapes * m)]))
     found, evidence = [], []
-    for along, apart in product(widths, APART):
-        direction = np.kron(np.diag((along * fade) ** 2), along_loadings)
+    for along, apart in product(widths, APART):  # the narrower, the likelier: by its root
+        direction = np.kron(along**2 * _course()[:shapes, :shapes], along_loadings)
         own = apart**2 * block_diag(*setting.latent_spread)
         prior[shapes * m :, shapes * m :] = (direction + own) * both_move
         lower = np.linalg.cholesky(maps @ prior @ maps.T + doubt)
         half = np.linalg.solve(lower, seen)
-        evidence.append(-(half @ half) / 2 - np.log(np.diag(lower)).sum())
+        evidence.append(-(half @ half) / 2 - np.log(np.diag(lower)).sum() - np.log(apart) / 2)
         found.append(prior @ maps.T @ np.linalg.solve(lower.T, half))
-    weight = np.exp(np.array(evidence) - max(evidence))
-    trend, event = (weight @ np.array(found) / weight.sum()).reshape(2, shapes, m)
+    trend, event = _averaged(found, evidence).reshape(2, shapes, m)
     return Effects(trend, event, _places(sums, setting))
+
+
+def _averaged(found: list[Floats], evidence: list[float]) -> Floats:
+    weight = np.exp(np.array(evidence) - max(evidence))
+    return np.asarray(np.tensordot(weight / weight.sum(), np.array(found), 1))
+
+
+def _course() -> Floats:
+    """(P, P): covariance of level, slope and bend of an effect whose level has deviation one."""
+    parts = np.array([[1.0, 0.0, 0.0], [GROWTH, GROWTH_SD, 0.0], [0.0, 0.0, BEND_SD]])
+    return np.asarray(parts @ parts.T)
 
 
 def _by_chance(setting: Setting) -> Floats:
@@ -159,8 +172,11 @@ def _level_usage(setting: Setting) -> Floats:
 def _places(sums: EffectSums, setting: Setting) -> Floats:
     """Levels of sites and groups, shrunk one by one; they are about zero in the population."""
     gain = setting.place_shares[:, None] * _level_usage(setting) * setting.gains
-    seen = sums.by_place
-    spread = PLACE_SD**2
     chance = setting.place_shares[:, None] * np.diag(setting.spread[0]) / setting.patients
-    found = spread * gain * seen / (spread * gain**2 + sums.place_noise**2 + chance)
+    levels, evidence = [], []
+    for width in PLACES:
+        variance = (width * gain) ** 2 + sums.place_noise**2 + chance
+        evidence.append(-(sums.by_place**2 / variance + np.log(variance)).sum() / 2)
+        levels.append(width**2 * gain * sums.by_place / variance)
+    found = _averaged(levels, evidence)
     return np.asarray(found - setting.place_shares @ found)

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-VALUE_SD, MARK_SD, REST_SD = 0.8, 0.2, 0.4  # priors of loadings, on the scale of atanh
+VALUE_SD, MARK_SD, REST_SD = 0.8, 0.1, 0.4  # priors of loadings, on the scale of atanh
 OWN_SD = 0.6  # and of what a channel keeps of itself, beside others of its kind
 STEP = 1e-6  # of differences in the few parameters of time
 

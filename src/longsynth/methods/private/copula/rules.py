@@ -24,7 +24,7 @@ MARGINALS, BLOCKS, SCORE, EFFECTS = "marginals", "lag blocks", "severity", "effe
 # events there are. Much: each channel's own effect and the correlations are within reach.
 # Sizes by trial, then searched line by line on development seeds: benchmarks/search_copula.py.
 LITTLE = {EVENT: 6, STRATA: 2, LENGTHS: 4, MARGINALS: 20, BLOCKS: 36, SCORE: 22, EFFECTS: 9}
-MUCH = {EVENT: 4, STRATA: 2, LENGTHS: 4, MARGINALS: 16, BLOCKS: 40, SCORE: 5, EFFECTS: 28}
+MUCH = {EVENT: 4, STRATA: 2, LENGTHS: 4, MARGINALS: 20, BLOCKS: 38, SCORE: 6, EFFECTS: 26}
 
 GRID = 1 << 14  # integers in a radius: rounding stays far below the noise
 GAP_WEIGHTS = (0.25, 0.5)  # of the waves of the first and of later gaps, beside those of values
