@@ -15,7 +15,7 @@ from longsynth.records import Bools, Cohort, Floats, Ints
 from longsynth.scaling import scaling_of
 from longsynth.schema import Schema, stratum_of
 
-CELLS = 1 << 19  # encoded at a time, so that wide records need no more memory
+CELLS = 1 << 17  # encoded at a time: what is made on the way stays in a processor's cache
 TOGETHER = 64  # patients, of whom the scaling makes one long row
 
 
@@ -137,10 +137,11 @@ def hold(rows: Floats, squared: int, scale: float = 1.0, out: Rows | None = None
     if len(near):
         k = np.rint(rows[near] * scale)
         outside[near] = np.einsum("ij,ij->i", k, k) > squared
-    scaled: Floats = rows * scale
+    factor = np.full(len(rows), float(scale))
     if outside.any():  # scaled so far that rounding cannot carry a row back out
         room = max(radius - off - 1, 0.0)
-        scaled[outside] = rows[outside] * (scale * (room / norms[outside]))[:, None]
+        factor[outside] *= room / norms[outside]
+    scaled: Floats = rows * factor[:, None]
     held = np.empty(rows.shape, _whole(squared)) if out is None else out
     held[:] = np.rint(scaled, out=scaled)
     return held

@@ -20,7 +20,7 @@ from longsynth.slots import Grouped
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ROWS = 65_536  # a batch, at most
+ROWS = 131_072  # a batch, at most
 BUFFER = 1 << 18  # bytes of a column that are read at once: a row group can have any size, and
 # what is read stays in a processor's cache until it is unpacked
 
