@@ -103,8 +103,9 @@ def missing(batch: Cohort, schema: Schema, observed: Bools | None = None) -> Row
 def log_gaps(batch: Cohort, schema: Schema) -> tuple[Floats, Floats]:
     """r and r² - ½ (n, T), within [-1, 1] and [-½, ½]; 0 for padding, which has no gap."""
     r, unknown = scaling_of(schema).encode_gaps(batch.gaps), ~np.isfinite(batch.gaps)
-    padded = np.arange(schema.slots) >= batch.length[:, None] if _some_short(batch, schema) else None
-    if padded is not None:
+    padded = None
+    if _some_short(batch, schema):
+        padded = np.arange(schema.slots) >= batch.length[:, None]
         unknown |= padded
     if unknown.any():
         np.copyto(r, 0.0, where=unknown)
