@@ -25,4 +25,4 @@ def test_a_fit_moves_its_bar_in_public_steps(
     steps: list[float] = []
     monkeypatch.setattr(Progress, "advance", lambda _, task, step: steps.append(step))
     run_fit(folder, tmp_path / "run", epsilon=1, delta=1e-6)
-    assert steps == 3 * [4096, 4096, 808]  # three passes
+    assert steps == 3 * [8192, 808]  # three passes

@@ -15,7 +15,8 @@ from longsynth.records import Bools, Cohort, Floats, Ints
 from longsynth.scaling import scaling_of
 from longsynth.schema import Schema, stratum_of
 
-CELLS = 1 << 19  # encoded at a time, so that wide records need no more memory
+CELLS = 1 << 17  # encoded at a time: what is made on the way stays in a processor's cache
+TOGETHER = 64  # patients, of whom the scaling makes one long row
 
 
 def strata(batch: Cohort, schema: Schema) -> Ints:
@@ -39,9 +40,13 @@ def seen(batch: Cohort, schema: Schema) -> Bools:
     """(n, T, V): what counts as observed: recorded, finite, and inside the patient's length."""
     found = np.isfinite(batch.values)
     found &= batch.observed
-    if any(schema.layout.static) or (batch.length < schema.slots).any():
+    if any(schema.layout.static) or _some_short(batch, schema):
         found &= _up_to(batch.length, schema)
     return found
+
+
+def _some_short(batch: Cohort, schema: Schema) -> bool:
+    return bool((batch.length < schema.slots).any())
 
 
 def _up_to(length: Ints, schema: Schema) -> Bools:
@@ -77,11 +82,11 @@ def values(
     """z̄ (n, D) on the integer grid with norm² at most `squared`."""
     observed, scaling = seen(batch, schema) if observed is None else observed, scaling_of(schema)
     layout, found = schema.layout, np.empty((batch.patients, schema.width), _whole(squared))
-    step = max(CELLS // schema.width, 1)
+    step = max(CELLS // schema.width // TOGETHER * TOGETHER, 1)
     for start in range(0, batch.patients, step):
         block = slice(start, start + step)
         z = layout.value_rows(scaling.encode(batch.values[block], observed[block]))
-        found[block] = hold(z, squared, grid)
+        hold(z, squared, grid, out=found[block])
     return found
 
 
@@ -97,14 +102,17 @@ def missing(batch: Cohort, schema: Schema, observed: Bools | None = None) -> Row
 
 def log_gaps(batch: Cohort, schema: Schema) -> tuple[Floats, Floats]:
     """r and r² - ½ (n, T), within [-1, 1] and [-½, ½]; 0 for padding, which has no gap."""
-    slots, scaling = np.arange(schema.slots), scaling_of(schema)
-    known = np.isfinite(batch.gaps) & (slots < batch.length[:, None])
-    r = scaling.encode_gaps(batch.gaps)  # a number or NaN
-    np.copyto(r, 0.0, where=~known)
+    r, unknown = scaling_of(schema).encode_gaps(batch.gaps), ~np.isfinite(batch.gaps)
+    padded = None
+    if _some_short(batch, schema):
+        padded = np.arange(schema.slots) >= batch.length[:, None]
+        unknown |= padded
+    if unknown.any():
+        np.copyto(r, 0.0, where=unknown)
     squares = r * r
     squares -= 0.5
-    if schema.length == "variable":
-        np.copyto(squares, 0.0, where=slots >= batch.length[:, None])
+    if padded is not None and schema.length == "variable":
+        np.copyto(squares, 0.0, where=padded)
     return r, squares
 
 
@@ -115,10 +123,11 @@ def one_hot(cell: Ints, cells: int) -> Rows:
 
 def on_grid(features: Floats, grid: int) -> Rows:
     """Features within [-1, 1] as integers."""
-    return np.rint(features * grid).astype(np.int32)
+    scaled = features * grid
+    return np.rint(scaled, out=scaled).astype(np.int32)
 
 
-def hold(rows: Floats, squared: int, scale: float = 1.0) -> Rows:
+def hold(rows: Floats, squared: int, scale: float = 1.0, out: Rows | None = None) -> Rows:
     """Round finite rows times `scale` to integers; scale back further those that leave the ball of
     radius² `squared`."""
     radius, off = sqrt(squared), sqrt(rows.shape[1]) / 2  # rounding moves a row by `off` at most
@@ -134,7 +143,9 @@ def hold(rows: Floats, squared: int, scale: float = 1.0) -> Rows:
         room = max(radius - off - 1, 0.0)
         factor[outside] *= room / norms[outside]
     scaled: Floats = rows * factor[:, None]
-    return np.rint(scaled, out=scaled).astype(_whole(squared))
+    held = np.empty(rows.shape, _whole(squared)) if out is None else out
+    held[:] = np.rint(scaled, out=scaled)
+    return held
 
 
 def _whole(squared: int) -> type[np.signedinteger[Any]]:

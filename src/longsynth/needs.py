@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from longsynth.errors import Refused
 from longsynth.plan import Plan
 from longsynth.privacy.statistic import Statistic
+from longsynth.records import BATCH
 
 PROGRAM = 300e6  # bytes: Python and its libraries, and what a reader holds
-BATCH, CELLS = 4096, 1 << 22  # patients, and cells, that are in memory together at the most
+CELLS = 1 << 22  # that are in memory together at the most
 COPIES = 4  # of their rows, and of a matrix of products
 RELEASED = 120  # bytes of a number that is released, until it is written
 PRODUCT, CELL, DRAW = 5e-11, 15e-9, 15e-6  # core-seconds each: SYRK, a cell on its way, noise

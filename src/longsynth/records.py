@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-BATCH = 4096  # patients
+BATCH = 8192  # patients
 
 
 @dataclass(frozen=True, slots=True)

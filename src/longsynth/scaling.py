@@ -61,13 +61,12 @@ class Scaling:
         the public bounds. What is not known is 0."""
         rows, together = self._long_rows(values)
         tiled = self._tiled(together)
-        if self._log.any():
-            rows = rows.copy()
-            for v in np.flatnonzero(self._log):
-                column = rows[:, v :: len(self._log)]
-                np.log(np.clip(column, *self._bounds[:, v]), out=column)
         with np.errstate(over="ignore"):  # no warning may tell of a wild value; it is clipped below
             unit = rows - tiled.middle
+        for v in np.flatnonzero(self._log):
+            every = slice(v, None, len(self._log))
+            column = np.clip(rows[:, every], *self._bounds[:, v])
+            np.subtract(np.log(column, out=column), self._middle[v], out=unit[:, every])
         if known is not None:  # all bits of a number, or none: a product with 0 would keep a NaN
             there = np.negative(known.reshape(unit.shape).view(np.int8)).astype(np.int64)
             np.bitwise_and(unit.view(np.int64), there, out=unit.view(np.int64))

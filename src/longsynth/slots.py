@@ -57,30 +57,58 @@ class Grouped:
 
 def pack(rows: Rows | Grouped, schema: Schema) -> Cohort:
     """Return one record a patient. With absolute times a patient's first row is time zero."""
-    found = rows.grouped() if isinstance(rows, Rows) else rows
-    with np.errstate(all="ignore"):  # times far apart may overflow; `nan_to_num` bounds the gap
-        if _is_full(found, schema):
-            return _as_it_stands(found, schema)
-        return _packed(found, _slotted(found, schema), schema)
+    return placed(rows, schema).cohort()
 
 
 def row_counts(rows: Rows | Grouped, schema: Schema) -> dict[str, int]:
     """Count what becomes of rows that have a time; each is in one of the counts. Raw facts."""
+    return placed(rows, schema).counts()
+
+
+def placed(rows: Rows | Grouped, schema: Schema) -> "Placed":
+    """Find the slot of every row, once for all that is asked about it."""
     found = rows.grouped() if isinstance(rows, Rows) else rows
-    with np.errstate(all="ignore"):
-        if _is_full(found, schema):
-            return dict.fromkeys(COUNTED, 0) | {"slots_in_use": len(found.owner)}
-        slots = _slotted(found, schema)
-    kept = slots.position < schema.slots
-    taken, stay = int(slots.taken.sum()), int(kept[slots.slot[slots.taken]].sum())
-    counts = (
-        int((np.isfinite(found.time) & ~slots.usable).sum()),
-        int(slots.usable.sum()) - taken,
-        taken - stay,
-        stay - int(kept.sum()),
-        int(kept.sum()),
-    )
-    return dict(zip(COUNTED, counts, strict=True))
+    with np.errstate(all="ignore"):  # times far apart may overflow
+        slots = None if _is_full(found, schema) else _slotted(found, schema)
+    return Placed(found, slots, schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Rows, and where they belong."""
+
+    rows: Grouped
+    slots: "_Slots | None"  # none: everybody has a row for every slot
+    schema: Schema
+
+    @property
+    def people(self) -> int:
+        """How many patients have a row."""
+        owner = self.rows.owner
+        if self.slots is None:
+            return self.rows.patients
+        return int(np.count_nonzero(owner[1:] != owner[:-1])) + bool(len(owner))
+
+    def cohort(self) -> Cohort:
+        with np.errstate(all="ignore"):  # likewise; `nan_to_num` bounds the gap
+            if self.slots is None:
+                return _as_it_stands(self.rows, self.schema)
+            return _packed(self.rows, self.slots, self.schema)
+
+    def counts(self) -> dict[str, int]:
+        slots = self.slots
+        if slots is None:
+            return dict.fromkeys(COUNTED, 0) | {"slots_in_use": len(self.rows.owner)}
+        kept = slots.position < self.schema.slots
+        taken, stay = int(slots.taken.sum()), int(kept[slots.slot[slots.taken]].sum())
+        counts = (
+            int((np.isfinite(self.rows.time) & ~slots.usable).sum()),
+            int(slots.usable.sum()) - taken,
+            taken - stay,
+            stay - int(kept.sum()),
+            int(kept.sum()),
+        )
+        return dict(zip(COUNTED, counts, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,15 @@ import pytest
 
 import longsynth.io.streams
 from longsynth import fit, model_of, plan
+from longsynth.engines import kernel
 from longsynth.engines.local import sum_over
 from longsynth.govern.synthetic_folder import Recipe, write_synthetic
 from longsynth.io.tables import CohortFolder
 from longsynth.io.writer import write_cohort
 from longsynth.methods.method import PrivateMethod
 from longsynth.methods.registry import METHODS
+from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import Contribution, Sums
 from longsynth.records import Cohort, Patients
 from support import earlier, random_cohort, small_schema
 
@@ -57,6 +60,24 @@ def test_any_chunking_and_any_number_of_threads_give_the_same_integers(name: str
     for size in (1, 7, 64):
         for jobs in (1, 3):
             assert integers(name, InBatches(cohort, size), jobs) == expected
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_however_few_patients_are_added_up_at_once_the_integers_are_the_same(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cohort, seen = random_cohort(PATIENTS, seed=5), []
+    expected, add_up = integers(name, cohort), kernel.add_up
+
+    def counted(statistic: Statistic, rows: Contribution) -> Sums:
+        seen.append(len(rows.right))
+        return add_up(statistic, rows)
+
+    monkeypatch.setattr(kernel, "add_up", counted)
+    monkeypatch.setattr(kernel, "CELLS", 1)
+    monkeypatch.setattr(Statistic, "dimension", property(lambda statistic: statistic.right))
+    assert integers(name, cohort) == expected
+    assert max(seen) < PATIENTS // 2
 
 
 def folder_of(

@@ -478,7 +478,7 @@ def test_how_many_patients_come_together_does_not_tell_of_their_rows(
     people = {"patient_id": np.arange(9000), "group": [1] * 9000}
     people |= {"event": [0] * 9000, "site": ["C"] * 9000}
     with CohortFolder(folder(pa.table(rows), people)) as source:
-        assert [batch.patients for batch in source.batches()] == [4096, 4096, 808]
+        assert [batch.patients for batch in source.batches()] == [8192, 808]
 
 
 def test_the_number_of_patients_is_known_before_any_row_is_read(folder: Write) -> None:

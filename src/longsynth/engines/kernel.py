@@ -4,6 +4,7 @@ has the same bits; an engine decides only where batches come from and where they
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from math import ceil
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from longsynth.privacy.sums import Contribution, Sums, add_up
 from longsynth.records import Cohort
 
 KEPT = 128 << 20  # bytes
+CELLS = 3 << 18  # of a statistic's rows at once
 Contributions = Callable[[Cohort], Mapping[str, Contribution]]  # of one batch, by statistic
 
 
@@ -21,13 +23,23 @@ def batch_sums(
 ) -> dict[str, Sums]:
     """Return the exact sum of every statistic over one batch, by name. Sums can be pickled."""
     keep_freed_memory()
+    total: dict[str, Sums] = {}
     with one_thread(), np.errstate(all="ignore"):  # no warning may tell of a wild value
-        parts = contributions(batch)
-        found = {s.name: add_up(s, parts[s.name]) for s in statistics}
-    for name, sums in found.items():
-        if sums.rows != batch.patients:
-            raise TypeError(f"'{name}' needs one row for each patient of a batch")
-    return found
+        for part in batch.batches(_together(batch.patients, statistics)):
+            rows = contributions(part)
+            found = {s.name: add_up(s, rows[s.name]) for s in statistics}
+            for name, sums in found.items():
+                if sums.rows != part.patients:
+                    raise TypeError(f"'{name}' needs one row for each patient of a batch")
+            total = added(total, found)
+    return total
+
+
+def _together(patients: int, statistics: Sequence[Statistic]) -> int:
+    """How many patients are added up at once: as many as a processor's cache holds the rows of,
+    but not so few that to add their sums would cost more than to make them."""
+    most = min(max(CELLS, 16 * s.dimension) // s.right for s in statistics)
+    return max(ceil(patients / max(ceil(patients / max(most, 1)), 1)), 1)
 
 
 def added(one: dict[str, Sums], other: dict[str, Sums]) -> dict[str, Sums]:

@@ -20,7 +20,7 @@ from longsynth.slots import Grouped
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ROWS = 65_536  # a batch, at most
+ROWS = 131_072  # a batch, at most
 BUFFER = 1 << 18  # bytes of a column that are read at once: a row group can have any size, and
 # what is read stays in a processor's cache until it is unpacked
 
@@ -103,7 +103,7 @@ def joined_by_patient(
 
 def _grouped(people: People, parts: list[Block], places: Sequence[int]) -> Grouped:
     owner, known = _owners(people.id, [part.id for part in parts])
-    time = np.concatenate([np.zeros(0), *(part.time for part in parts)])
+    time = _joined([part.time for part in parts], np.float64)
     values = np.empty((len(time), people.static.shape[1]))
     if len(places) < values.shape[1]:
         values[:] = np.nan
@@ -124,7 +124,7 @@ def _grouped(people: People, parts: list[Block], places: Sequence[int]) -> Group
 
 def _owners(people: Ints, rows: list[Ints]) -> tuple[Ints, NDArray[np.bool_]]:
     """Return the position of the patient of each known row, and which rows are known if not all."""
-    ids = np.concatenate([np.zeros(0, np.int64), *rows])
+    ids = _joined(rows, np.int64)
     fresh = np.ones(len(ids), np.bool_)
     np.not_equal(ids[1:], ids[:-1], out=fresh[1:])
     first = np.flatnonzero(fresh)
@@ -136,9 +136,24 @@ def _owners(people: Ints, rows: list[Ints]) -> tuple[Ints, NDArray[np.bool_]]:
     return np.repeat(place[known], number[known]), np.repeat(known, number)
 
 
+def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, kind), *parts])
+
+
 def numbers(column: pa.Array, kind: pa.DataType) -> NDArray[Any]:
     """A column without gaps as it stands in memory. `to_numpy` would load pandas, where it is."""
-    return np.from_dlpack(column.cast(kind))
+    return np.from_dlpack(column if column.type == kind else column.cast(kind))
+
+
+def times(column: pa.Array, unit: float) -> Floats:
+    """A column in hours, of which so many are a unit; NaN where there is nothing."""
+    if column.type == pa.float64() and not column.null_count:
+        found = numbers(column, pa.float64())
+    else:
+        found = np.empty(len(column))
+        read_numbers(column, found)
+    with np.errstate(over="ignore"):
+        return found if unit == 1 else found * unit
 
 
 def read_numbers(column: pa.Array, out: Floats) -> None:

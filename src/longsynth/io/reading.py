@@ -52,7 +52,7 @@ def reading(schema: Schema, rows: Types, people: Types) -> Reading:
     when = hours(time, rows[time.column])
     key = id_cast(rows[patient], people[patient]).format(quoted(patient))
     labels = {"site": schema.site, "grp": schema.group, "event": schema.event}
-    codes = [f"{level_code(found)} AS {what}" for what, found in labels.items()]
+    codes = [f"{level_code(found, people)} AS {what}" for what, found in labels.items()]
     cells: dict[bool, list[str]] = {False: [], True: []}
     for i, v in enumerate(schema.variables):
         cells[v.static].append(f"{cell(v)} AS v{i}")

@@ -1,6 +1,7 @@
 """SQL for ids, times and labels, from the schema and the column types alone."""
 
 import re
+from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
 
@@ -45,9 +46,11 @@ def hours(time: Time, kind: pa.DataType) -> str:
     )
 
 
-def level_code(labels: Labels | None) -> str:
+def level_code(labels: Labels | None, types: Mapping[str, pa.DataType]) -> str:
     """SQL for a label's position in the schema; whatever is not there is the first."""
-    return f"coalesce({level_position(labels)}, 0)" if labels else "0"
+    if labels is None:
+        return "0"
+    return f"coalesce({_position(labels.column, labels.levels, types[labels.column])}, 0)"
 
 
 def cell(variable: Variable) -> str:
@@ -63,14 +66,17 @@ def level_position(labels: Labels) -> str:
     return _position(labels.column, labels.levels)
 
 
-def _position(name: str, levels: tuple[str, ...]) -> str:
+def _position(name: str, levels: tuple[str, ...], kind: pa.DataType | None = None) -> str:
     """Equal as text or else, where the level is a number, as numbers: 1, 1.0 and true are 1."""
     column = quoted(name)
     texts = {i: literal(level) for i, level in enumerate(levels)}
-    numbers = {i: repr(x) for i, x in enumerate(map(_number, levels)) if isfinite(x)}
+    numbers = {i: x for i, x in enumerate(map(_number, levels)) if isfinite(x)}
+    whole = kind is not None and pa.types.is_integer(kind)
+    if whole and len(set(numbers.values())) == len(numbers):
+        texts = {}  # what is equal as text is so as a number, and no number stands twice
     tests = [f"WHEN CAST({column} AS VARCHAR) = {text} THEN {i}" for i, text in texts.items()]
-    tests += [f"WHEN TRY_CAST({column} AS DOUBLE) = {x} THEN {i}" for i, x in numbers.items()]
-    return f"CASE {' '.join(tests)} END"
+    tests += [f"WHEN TRY_CAST({column} AS DOUBLE) = {x!r} THEN {i}" for i, x in numbers.items()]
+    return f"CASE {' '.join(tests)} END" if tests else "NULL"
 
 
 def _number(level: str) -> float:

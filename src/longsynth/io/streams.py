@@ -22,6 +22,7 @@ from longsynth.io.by_patient import (
     order_of,
     parquet_batches,
     read_numbers,
+    times,
 )
 from longsynth.io.unquoted import unquoted
 from longsynth.records import BATCH
@@ -101,10 +102,7 @@ class Streams:
                 batch = next(batches, None)
                 if batch is None:
                     return
-                time = np.empty(len(batch))
-                read_numbers(batch.column(clock), time)
-                with np.errstate(over="ignore"):
-                    time *= unit
+                time = times(batch.column(clock), unit)
                 usable = np.isfinite(time)
                 if batch.column(patient).null_count:
                     usable &= batch.column(patient).is_valid().to_numpy(zero_copy_only=False)

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 import pyarrow as pa
 
 from longsynth.errors import CohortError
@@ -35,7 +34,7 @@ from longsynth.io.streams import Streams
 from longsynth.io.unquoted import unquoted
 from longsynth.records import Cohort
 from longsynth.schema import Schema
-from longsynth.slots import COUNTED, Grouped, pack, row_counts
+from longsynth.slots import COUNTED, Placed, placed
 
 MEMORY, MEMORY_A_VARIABLE = 256, 8  # MB that DuckDB may hold before it sorts on disk
 
@@ -70,19 +69,18 @@ class CohortFolder:
 
     def batches(self) -> Iterator[Cohort]:
         """Yield every patient of the patient table once, the same number in every batch."""
-        return (pack(rows, self.schema) for rows in self._counted())
+        return (found.cohort() for found in self._counted())
 
-    def _counted(self) -> Iterator[Grouped]:
+    def _counted(self) -> Iterator[Placed]:
         """Pass on the rows of each batch. What becomes of them is counted in the first full pass,
         so that `repairs` need not make another."""
         counts: Counter[str] = Counter(dict.fromkeys(("rows", "people", *COUNTED), 0))
         for rows in self._streams.by_patient():
+            found = placed(rows, self.schema)
             if self._counts is None:
-                others = rows.owner[1:] != rows.owner[:-1]
-                people = np.count_nonzero(others) + bool(len(rows.owner))
-                counts.update(rows=len(rows.owner), people=int(people))
-                counts.update(row_counts(rows, self.schema))
-            yield rows
+                counts.update(rows=len(rows.owner), people=found.people)
+                counts.update(found.counts())
+            yield found
         self._counts = self._counts or counts
 
     def repairs(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
 from longsynth.records import BATCH, Bools, Cohort
 from longsynth.schema import Schema
-from longsynth.slots import Grouped, pack, row_counts
+from longsynth.slots import Grouped, pack, placed
 
 Work = Callable[[Batches], Batches]
 ROWS = 65_536  # that are brought together
@@ -129,11 +129,12 @@ def count_rows(batches: Batches, *, schema: Schema) -> Batches:
     """Count what becomes of rows."""
     totals = Totals()
     for patients in _patients(batches, schema):
-        found = row_counts(patients, schema) | {
-            "patients_without_rows": patients.patients - len(np.unique(patients.owner)),
+        found = placed(patients, schema)
+        counts = found.counts() | {
+            "patients_without_rows": patients.patients - found.people,
             "rows_taken": len(patients.time),
         }
-        for name, number in found.items():
+        for name, number in counts.items():
             totals.add(name, np.array([number], np.int64))
     yield from totals.as_rows(_part())
 

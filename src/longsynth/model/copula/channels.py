@@ -88,11 +88,11 @@ class Channels:
         zero in padding, but for what is static, which has none."""
         variables = len(self.rates)
         found = np.zeros((*seen.used.shape, self.number))
-        for v, marginal in enumerate(self.marginals[:variables]):
+        for v, marginal in enumerate(self.marginals[:variables]):  # numpy is slow across a few
+            shown = seen.observed[:, :, v]
             score = np.take(marginal.scores, marginal.ruler.cell(seen.unit[:, :, v]))
-            np.multiply(score, seen.observed[:, :, v], out=found[:, :, v])
-        marks = found[:, :, variables : 2 * variables]
-        np.subtract(seen.observed, self.rates, out=marks)
+            np.multiply(score, shown, out=found[:, :, v])
+            np.subtract(shown, self.rates[v], out=found[:, :, variables + v])
         first, later = self.marginals[variables:]
         gap = found[:, :, 2 * variables]
         gap[:, 0] = first.scores[first.ruler.cell(seen.gaps[:, 0])]

@@ -139,7 +139,7 @@ class _Encoder(NamedTuple):
 # The last, and what for: a pass asks for it batch by batch, and an attack plays it again.
 _KEPT: dict[bytes, tuple[tuple[Schema, int, Choices], _Encoder]] = {}
 FEW = 4
-BLOCK = 128  # rows at a time: they are wide, and few stay in a processor's cache
+BLOCK = 256  # rows at a time: they are wide, and few stay in a processor's cache
 
 
 def _encoder(so_far: Bundle, choices: Choices) -> _Encoder:
@@ -170,5 +170,5 @@ def held(rows: Floats, radius: float, left: Ints | None = None) -> Contribution:
     right = np.empty(rows.shape, np.int32)
     for start in range(0, len(rows), BLOCK):
         block = slice(start, start + BLOCK)
-        right[block] = encoding.hold(rows[block] / radius, GRID**2, GRID)
+        encoding.hold(rows[block] / radius, GRID**2, GRID, out=right[block])
     return Contribution(right, np.ones((len(rows), 1), np.int64) if left is None else left)

@@ -35,6 +35,7 @@ def marginal_rows(seen: Seen, schema: Schema, rules: Rules) -> Floats:
     observed less how often not."""
     variables, static, weigh = len(schema.variables), schema.layout.static, weights(schema, rules)
     found, start = np.empty((len(seen.used), sum(map(len, weigh)) + variables)), 0
+    times = []  # each measure is shown
     for j, (ruler, weight) in enumerate(zip(rulers(schema), weigh, strict=True)):
         if j < variables:
             at, shown = seen.unit[:, :, j], seen.observed[:, :, j] & seen.used
@@ -44,22 +45,25 @@ def marginal_rows(seen: Seen, schema: Schema, rules: Rules) -> Floats:
             asked = slice(0, 1) if j == variables else slice(1, None)
             at, shown = seen.gaps[:, asked], seen.timed[:, asked]
         end, table = start + len(weight), ruler.waves(rules.waves) * weight
-        _mean_waves(ruler.cell(at), shown, table, out=found[:, start:end])
+        times.append(_mean_waves(ruler.cell(at), shown, table, out=found[:, start:end]))
         start = end
-    times = (seen.observed & seen.used[:, :, None]).sum(axis=1)
-    marks = (2 * times - seen.used.sum(axis=1)[:, None]) / schema.slots
+    observed = np.stack(times[:variables], axis=1)
+    marks = (2 * observed - seen.used.sum(axis=1)[:, None]) / schema.slots
     once = np.where(seen.observed[:, 0], 1.0, -1.0)
     np.multiply(np.where(static, once, marks), rules.mark_weight, out=found[:, start:])
     return found
 
 
-def _mean_waves(cell: Ints, shown: Bools, table: Floats, out: Floats) -> None:
-    """(n, K): rows of the table (G, K), summed over the slots that show a cell (n, T), over T."""
+def _mean_waves(cell: Ints, shown: Bools, table: Floats, out: Floats) -> Ints:
+    """Write (n, K): rows of the table (G, K), summed over the slots that show a cell (n, T), over
+    T. Return how many slots do (n,)."""
     from scipy.sparse import csr_array  # here, so that planning need not wait for it
 
-    ends = np.concatenate([[0], np.cumsum(shown.sum(axis=1))])
+    times = shown.sum(axis=1)
+    ends = np.concatenate([[0], np.cumsum(times)])
     counts = csr_array((np.ones(int(ends[-1])), cell[shown], ends), shape=(len(cell), len(table)))
     np.divide(counts @ table, max(cell.shape[1], 1), out=out)
+    return np.asarray(times)
 
 
 def left_rows(schema: Schema, stratum: Ints) -> Ints:
