@@ -102,7 +102,7 @@ def _wide(content: dict[str, Any]) -> str:
     )
     for row in wide:
         stored = " | ".join(f"{row['stored'][m]:,}" for m in methods)
-        text += f"| {row['width']:,} | {row['cpu']:.1f} | {row['peak']:.0f} | {stored} |\n"
+        text += f"| {row['width']:,} | {row['cpu']:.2f} | {row['peak']:.0f} | {stored} |\n"
     return text
 
 
