@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longsynth.privacy.ledger import Ledger, Released
-from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
-from longsynth.privacy.sums import kept
+from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
 from longsynth.schema import Schema
 from longsynth.schema_file import dump
 

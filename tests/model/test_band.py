@@ -11,8 +11,7 @@ from longsynth.bundle import Bundle, decode
 from longsynth.methods.private import trust
 from longsynth.model.covariance import within_band
 from longsynth.privacy.ledger import Released
-from longsynth.privacy.statistic import Statistic
-from longsynth.privacy.sums import kept
+from longsynth.privacy.statistic import Statistic, kept
 from longsynth.redteam.fast_noise import FastNoise
 from longsynth.schema import Schema
 from support import random_cohort, small_plan, small_schema

@@ -11,7 +11,7 @@ import pytest
 from longsynth.encoding import one_hot
 from longsynth.engines.local import sum_over
 from longsynth.privacy.errors import ArithmeticFault, Refused
-from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
+from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
 from longsynth.privacy.sums import (
     CHUNK,
     STEP,
@@ -19,7 +19,6 @@ from longsynth.privacy.sums import (
     Contribution,
     Sums,
     add_up,
-    kept,
     require_exact,
 )
 from longsynth.records import Cohort

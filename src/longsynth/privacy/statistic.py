@@ -14,14 +14,16 @@ theorem: it can be disclosed by a method that makes no promise, and never releas
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import isqrt
 from typing import Literal
 
+import numpy as np
+
 from longsynth.privacy.errors import Refused
+from longsynth.privacy.noise import Integers
 
 Kind = Literal["count", "cross", "gram", "joint", "raw"]
-
 DIAGONAL, OFF_DIAGONAL = 29, 41
 FINEST = 1 << 52  # the lift makes every Δ² at least this
 
@@ -90,3 +92,10 @@ class Statistic:
     def sensitivity_squared(self) -> Fraction:
         """Δ² of the integers that are noised."""
         return self.lift**2 * self.row_sensitivity_squared
+
+
+@lru_cache(4)  # batch after batch asks for the same
+def kept(statistic: Statistic) -> Integers:
+    """Return rows and columns (2, k) of what a Gram matrix keeps, in the order of its integers."""
+    ends = np.array(statistic.band or [statistic.right] * statistic.right)
+    return np.array(np.nonzero(np.triu(np.arange(statistic.right) < ends[:, None])))

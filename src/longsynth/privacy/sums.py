@@ -8,7 +8,6 @@ whole numbers are exact, and each is checked by random projections modulo a prim
 
 import secrets
 from dataclasses import dataclass
-from functools import lru_cache
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from longsynth.privacy.errors import ArithmeticFault, Refused
 from longsynth.privacy.noise import Integers
-from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
+from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
 
 Rows = NDArray[np.signedinteger[Any]]  # (n, d): whole numbers of any width
 Floats = NDArray[np.float64]
@@ -104,13 +103,6 @@ def _counts(rows: Rows, statistic: Statistic) -> Integers:
     blocks = x.reshape(len(rows), statistic.blocks, rows.shape[1] // statistic.blocks)
     inside = (np.vecdot(blocks, np.ones(blocks.shape[2])) <= statistic.grid).all(axis=1)
     return np.asarray(rows[inside].sum(axis=0, dtype=np.int64))
-
-
-@lru_cache(4)  # batch after batch asks for the same
-def kept(statistic: Statistic) -> Integers:
-    """Return rows and columns (2, k) of what a Gram matrix keeps, in the order of its integers."""
-    ends = np.array(statistic.band or [statistic.right] * statistic.right)
-    return np.array(np.nonzero(np.triu(np.arange(statistic.right) < ends[:, None])))
 
 
 def _pairs(x: Floats, statistic: Statistic) -> Integers:
