@@ -37,7 +37,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=RESULT)
     parser.add_argument("--against", type=Path, default=RESULT)
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument(
+        "--sizes", type=int, nargs="*", default=SIZES, help="none: keep those of --against"
+    )
     parser.add_argument("--widths", type=int, nargs="+", default=[t * v for t, v in WIDTHS])
     parser.add_argument("--measure", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -49,7 +51,7 @@ def main() -> None:
 
     before = json.loads(arguments.against.read_text()) if arguments.against.exists() else {}
     with tempfile.TemporaryDirectory(prefix="longsynth-bench-") as scratch:
-        rows = [_of_size(Path(scratch), size) for size in arguments.sizes]
+        rows = [_of_size(Path(scratch), size) for size in arguments.sizes] or before["sizes"]
     from speed_facts import draws, stored
 
     wide = [

@@ -1,5 +1,5 @@
 """Two facts beside the measured fits: what each method stores of wide records, and what drawing in
-float32 would gain."""
+float32 gains."""
 
 import time
 from collections.abc import Callable

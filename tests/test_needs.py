@@ -11,6 +11,7 @@ from longsynth.engines.kernel import batch_sums
 from longsynth.govern.book import Book
 from longsynth.io.writer import write_cohort
 from longsynth.needs import needs_of
+from longsynth.privacy.statistic import DIAGONAL
 from longsynth.privacy.sums import Sums
 from longsynth.records import Cohort
 from longsynth.run import run_fit
@@ -45,6 +46,24 @@ def test_wide_records_need_more_of_both() -> None:
     assert broad.memory < 2e9
 
 
+def test_a_band_needs_less_of_both_than_all_pairs() -> None:
+    about = wide(50, 40).model_dump()
+    band, all_pairs, squares = (
+        needs_of(
+            plan(
+                Schema.model_validate(about | {"constants": constants}),
+                10**6,
+                epsilon=1,
+                delta=1e-8,
+                method="trust",
+            )
+        )
+        for constants in ({}, {"bandwidth": 49}, {"covariance": "diagonal"})
+    )
+    assert squares.memory < band.memory < 0.8 * all_pairs.memory
+    assert squares.seconds < band.seconds < 0.5 * all_pairs.seconds
+
+
 def test_a_fit_without_the_memory_for_it_is_refused_before_anything_is_charged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,4 +96,8 @@ def test_records_of_two_thousand_numbers_are_added_up() -> None:
         [s for s, _ in stage],
         lambda batch: planned.method.contributions(batch, planned.schema, stage, None),  # type: ignore[arg-type]
     )
-    assert len(found["second"].total) == 2000 * 2001 // 2
+    within, between = 50 * 40 * 41 // 2, (49 + 48 + 47) * 40 * 40  # slots at most three apart
+    assert len(found["second"].total) == within + between
+    z = planned.method.contributions(cohort, planned.schema, stage, None)["second"].right  # type: ignore[arg-type]
+    last = z.astype(np.int64)[:, -1]
+    assert found["second"].total[-1] == DIAGONAL * (last @ last)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longsynth.privacy.ledger import Ledger, Released
-from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
+from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
 from longsynth.schema import Schema
 from longsynth.schema_file import dump
 
@@ -46,30 +46,36 @@ class Bundle:
         return self.released[name].values.view(np.float64).reshape(shape)
 
 
+def per_unit(statistic: Statistic) -> int:
+    """How many released integers make one natural unit of the sums."""
+    whole = statistic.grid if statistic.kind in ("count", "cross") else DIAGONAL * statistic.grid**2
+    return whole * statistic.lift
+
+
 def decode(statistic: Statistic, integers: Floats) -> Any:
     """Return an array for a count, cross or gram; a tuple of the three for a joint."""
-    natural = integers / (statistic.unit * statistic.lift)
+    natural = integers / per_unit(statistic)
     match statistic.kind:
         case "count":
             return natural
         case "cross":
             return natural.reshape(statistic.left, statistic.right)
         case "gram":
-            return _matrix(natural, statistic.right)
+            return _matrix(natural, statistic)
         case "joint":
-            ends = [statistic.left, statistic.left * (1 + statistic.right)]
-            counts, sums, gram = np.split(integers / statistic.lift, ends)
-            by_cell = sums.reshape(statistic.left, statistic.right)
+            sums = statistic.left * (1 + statistic.right)  # and before them the counts
+            counts, by_cell = np.split(integers[:sums] / statistic.lift, [statistic.left])
             return (
                 counts / statistic.count_weight,
-                by_cell / (statistic.sum_weight * statistic.grid),
-                _matrix(gram / statistic.unit, statistic.right),
+                by_cell.reshape(statistic.left, -1) / (statistic.sum_weight * statistic.grid),
+                _matrix(natural[sums:], statistic),
             )
 
 
-def _matrix(svec: Floats, width: int) -> Floats:
-    upper = np.triu_indices(width)
-    weight = np.where(upper[0] == upper[1], 1.0, OFF_DIAGONAL / DIAGONAL)
-    matrix = np.zeros((width, width))
-    matrix[upper] = svec / weight
-    return matrix + np.triu(matrix, 1).T
+def _matrix(svec: Floats, statistic: Statistic) -> Floats:
+    """Return a symmetric matrix: nan, which is no number, where none was released."""
+    row, column = kept(statistic)
+    matrix = np.full((statistic.right, statistic.right), np.nan)
+    matrix[row, column] = svec / np.where(row == column, 1.0, OFF_DIAGONAL / DIAGONAL)
+    matrix[column, row] = matrix[row, column]
+    return matrix

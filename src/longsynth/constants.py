@@ -29,8 +29,8 @@ class Constants(BaseModel):
     bandwidth: int = Field(
         default=3,
         ge=0,
-        description="b: covariance is kept between slots at most this far apart (eq:banding); "
-        "the paper's value.",
+        description="b: covariance is kept, and `trust` releases second moments, between slots at "
+        "most this far apart (eq:banding); the paper's value.",
     )
     covariance: Literal["banded", "diagonal"] = Field(
         default="banded",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from longsynth.errors import Refused
 from longsynth.plan import Plan
 from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import STRIP
 from longsynth.records import BATCH
 
 PROGRAM = 300e6  # bytes: Python and its libraries, and what a reader holds
@@ -61,8 +62,11 @@ def memory_of_machine() -> float:
 
 
 def _products(statistic: Statistic) -> int:
-    square = statistic.right**2 if statistic.kind in ("gram", "joint") else 0
-    return square + statistic.left * statistic.right
+    pairs = 0
+    if statistic.kind in ("gram", "joint"):
+        kept = statistic.dimension - statistic.left * (1 + statistic.right)
+        pairs = min(statistic.right**2, 2 * (kept + STRIP * statistic.right))
+    return pairs + statistic.left * statistic.right
 
 
 def _time(seconds: float) -> str:

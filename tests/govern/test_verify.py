@@ -174,9 +174,15 @@ TAMPERING: dict[str, tuple[Callable[[Path], None], str]] = {
     "other noise on a line": (line(noise="TEST-ONLY: x"), ALTERED),
     "a constant": (
         lambda r: (r / "schema.yaml").write_text(
-            (r / "schema.yaml").read_text().replace("bandwidth: 3", "bandwidth: 2")
+            (r / "schema.yaml").read_text().replace("steps: 20", "steps: 19")
         ),
         "manifest.json does NOT match",
+    ),
+    "the band": (
+        lambda r: (r / "schema.yaml").write_text(
+            (r / "schema.yaml").read_text().replace("bandwidth: 3", "bandwidth: 2")
+        ),
+        "does not hold the 69 whole numbers of 'second'",
     ),
     "the format": (
         change_json("manifest.json", lambda c: c.update(format=9)),

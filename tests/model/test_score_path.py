@@ -18,7 +18,7 @@ class Fixed:
     def __init__(self, draws: np.ndarray) -> None:
         self.draws = draws
 
-    def standard_normal(self, shape: tuple[int, ...]) -> np.ndarray:
+    def standard_normal(self, shape: tuple[int, ...], _: type) -> np.ndarray:
         assert shape == self.draws.shape
         return self.draws
 
@@ -44,6 +44,16 @@ def test_the_end_point_has_the_modelled_mean_and_covariance_to_numerical_precisi
     assert centre[0] == pytest.approx(p.means[1], abs=1e-12)
     ones = p.encoded(np.ones(D, np.int64), Fixed(np.eye(D))) - p.means[1]  # type: ignore[arg-type]
     assert ones.T @ ones == pytest.approx(p.spectrum.matrix, abs=1e-12)
+
+
+def test_draws_in_single_precision_end_where_the_same_in_double_do() -> None:
+    p, stratum = path(20), np.arange(2000) % 2
+    draws = np.random.default_rng(3).standard_normal((2000, D), np.float32)
+    single = p.encoded(stratum, Fixed(draws))  # type: ignore[arg-type]
+    double = p.encoded(stratum, Fixed(draws.astype(np.float64)))  # type: ignore[arg-type]
+    assert single.dtype == double.dtype == np.float64
+    assert single == pytest.approx(double, abs=2e-5)  # where a spread is up to 3
+    assert np.array_equal(p.encoded(stratum, np.random.default_rng(3)), single)
 
 
 def test_a_correction_that_does_nothing_changes_nothing() -> None:

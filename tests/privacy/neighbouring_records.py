@@ -56,6 +56,9 @@ def witnesses(schema: Schema) -> dict[str, Pair]:
         given |= {"length": schema.slots, "gaps": 5.0, "shape": shape}
         return one_patient(values, **given | more)
 
+    early = (np.arange(schema.slots) < schema.slots / 2)[:, None]
+    halves = (someone(high, observed=early & moving), someone(high, observed=~early & moving))
+    narrow = schema.fixed.bandwidth < schema.slots - 1  # then products of far slots do not count
     every_other = np.where((np.arange(schema.slots) % 2 == 0)[:, None], high, low)  # ⊥ to all high
     no_event = dict(zip(("group", "event", "site"), (1, 0, len(schema.sites) - 1), strict=True))
     return {
@@ -63,7 +66,9 @@ def witnesses(schema: Schema) -> dict[str, Pair]:
         "strata": (someone(first=True), someone()),
         "lengths": (someone(length=0), someone()),
         "values": (someone(high, observed=ordered), someone(low, observed=ordered)),
-        "second": (someone(high, observed=moving), someone(every_other, observed=moving)),
+        "second": halves
+        if narrow
+        else (someone(high, observed=moving), someone(every_other, observed=moving)),
         "joint": (
             someone(high, observed=moving),
             someone(every_other, observed=moving, first=True),

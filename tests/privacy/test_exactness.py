@@ -1,16 +1,26 @@
 """Exact sums: the same integers for any chunking and order, and a check that sees a wrong one."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-import scipy.linalg.blas
 
 from longsynth.encoding import one_hot
 from longsynth.engines.local import sum_over
 from longsynth.privacy.errors import ArithmeticFault, Refused
-from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
-from longsynth.privacy.sums import CHUNK, STEP, Contribution, Sums, add_up, require_exact
+from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
+from longsynth.privacy.sums import (
+    CHUNK,
+    STEP,
+    STRIP,
+    Contribution,
+    Sums,
+    add_up,
+    require_exact,
+)
 from longsynth.records import Cohort
 from support import earlier, random_cohort, small_plan, small_schema
 
@@ -21,6 +31,11 @@ CROSS = Statistic(
 COUNT = Statistic("n", "n", "count", right=6, blocks=2, grid=4)
 JOINT = Statistic(
     "j", "j", "joint", 5, 5 * 4096**2, left=4, left_squared=1, sum_weight=4096, grid=4096
+)
+BAND = (2, 5, 3, 5, 5)  # the second keeps all, as what is static does
+ALL = [COUNT, CROSS, GRAM, JOINT, replace(GRAM, band=BAND), replace(JOINT, band=BAND)]
+each_kind = pytest.mark.parametrize(
+    "statistic", ALL, ids=lambda s: s.kind + ", a band" * bool(s.band)
 )
 
 
@@ -48,8 +63,8 @@ def by_hand(statistic: Statistic, part: Contribution) -> list[int]:
             continue
         svec = [
             right[i] * right[j] * (DIAGONAL if i == j else OFF_DIAGONAL)
-            for i in range(5)
-            for j in range(i, 5)
+            for i, end in enumerate(statistic.band or [len(right)] * len(right))
+            for j in range(i, end)
         ]
         vector = {
             "gram": svec,
@@ -62,13 +77,13 @@ def by_hand(statistic: Statistic, part: Contribution) -> list[int]:
     return total
 
 
-@pytest.mark.parametrize("statistic", [COUNT, CROSS, GRAM, JOINT], ids=lambda s: s.kind)
+@each_kind
 def test_a_sum_equals_its_definition_in_python_integers(statistic: Statistic) -> None:
     part = rows(statistic, 300)
     assert add_up(statistic, part).total.tolist() == by_hand(statistic, part)
 
 
-@pytest.mark.parametrize("statistic", [COUNT, CROSS, GRAM, JOINT], ids=lambda s: s.kind)
+@each_kind
 @pytest.mark.parametrize("size", [1, 7, 4095, 4096, 4097, 9000])
 def test_chunks_add_to_the_same_integers(statistic: Statistic, size: int) -> None:
     n = min(9000, size * 300)
@@ -117,38 +132,94 @@ def test_the_order_of_patients_and_the_batch_size_change_no_integer() -> None:
             assert np.array_equal(a.total, b.total)
 
 
-@pytest.mark.parametrize("routine", ["dsyrk", "dgemm"])
-def test_a_processor_that_computes_one_entry_wrongly_is_caught(
-    monkeypatch: pytest.MonkeyPatch, routine: str
+def in_slots(slots: int, variables: int, bandwidth: int, static: int = 0) -> tuple[int, ...]:
+    """The band of a record, slot by slot; the first numbers of the first slot are static."""
+    width = slots * variables
+    ends = ((i // variables + bandwidth + 1) * variables for i in range(width))
+    return tuple(width if i < static else min(end, width) for i, end in enumerate(ends))
+
+
+WIDE = 2 * STRIP + 44
+BANDS = {
+    "all": (),
+    "diagonal": tuple(range(1, WIDE + 1)),
+    "slots": in_slots(WIDE // 10, 10, bandwidth=3),
+    "static": in_slots(WIDE // 10, 10, bandwidth=1, static=3),
+    "one strip": (STRIP,) * STRIP + tuple(range(STRIP + 1, WIDE + 1)),
+}
+
+
+@pytest.mark.parametrize("band", BANDS.values(), ids=BANDS)
+def test_each_number_of_a_band_is_its_own_pair_where_strips_of_a_product_meet(
+    band: tuple[int, ...],
 ) -> None:
-    honest = getattr(scipy.linalg.blas, routine)
+    statistic = Statistic("g", "g", "gram", WIDE, WIDE * 100, band=band, grid=10)
+    x = np.random.default_rng(1).integers(-10, 11, (CHUNK + 7, WIDE))
+    whole, found = x.T @ x, add_up(statistic, Contribution(x)).total
+    pairs = [(i, j) for i, end in enumerate(band or [WIDE] * WIDE) for j in range(i, end)]
+    i, j = np.array(pairs).T
+    assert len(found) == len(pairs) == statistic.dimension
+    assert np.array_equal(found, whole[i, j] * np.where(i == j, DIAGONAL, OFF_DIAGONAL))
+    assert np.array_equal(kept(statistic), [i, j])
 
-    def faulty(*args: object, **kwargs: object) -> np.ndarray:
-        product = honest(*args, **kwargs)
-        product[0, -1] += 1
-        return product  # type: ignore[no-any-return]
 
-    monkeypatch.setattr(scipy.linalg.blas, routine, faulty)
-    statistic = GRAM if routine == "dsyrk" else CROSS
-    with pytest.raises(ArithmeticFault, match="nothing was released"):
-        add_up(statistic, rows(statistic, 10))
+@pytest.mark.parametrize(
+    "band", [(5,), (5,) * 4, (5,) * 6, (6, 5, 5, 5, 5), (5, 1, 5, 5, 5), (0, 2, 3, 4, 5)], ids=str
+)
+def test_a_band_is_refused_unless_every_entry_has_an_end_after_it_in_the_row(
+    band: tuple[int, ...],
+) -> None:
+    with pytest.raises(Refused, match="a band"):
+        replace(GRAM, band=band)
+
+
+@pytest.mark.parametrize("statistic", ALL[1:], ids=lambda s: s.kind)
+@pytest.mark.parametrize("place", [(0, -1), (-1, 0), (-1, -1)])
+def test_a_processor_that_computes_one_entry_wrongly_is_caught(
+    monkeypatch: pytest.MonkeyPatch, statistic: Statistic, place: tuple[int, int]
+) -> None:
+    part = rows(statistic, 10)
+    with faulty_product(monkeypatch, place, 1), pytest.raises(ArithmeticFault, match="nothing was"):
+        add_up(statistic, part)
 
 
 @pytest.mark.parametrize("bit", range(50))
 def test_a_flipped_bit_of_a_product_is_caught(bit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = scipy.linalg.blas.dsyrk
-
-    def faulty(*args: object, **kwargs: object) -> np.ndarray:
-        product = honest(*args, **kwargs)
-        product[1, 2] += 1 << bit
-        return product  # type: ignore[no-any-return]
-
-    monkeypatch.setattr(scipy.linalg.blas, "dsyrk", faulty)
-    with pytest.raises(ArithmeticFault):
+    with faulty_product(monkeypatch, (1, 2), 1 << bit), pytest.raises(ArithmeticFault):
         add_up(GRAM, rows(GRAM, 10))
 
 
-@pytest.mark.parametrize("statistic", [COUNT, CROSS, GRAM, JOINT], ids=lambda s: s.kind)
+@pytest.mark.parametrize("strip", [0, 1, 2])
+def test_a_wrong_entry_of_any_strip_is_caught(strip: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    statistic = Statistic("g", "g", "gram", WIDE, WIDE * 100, band=BANDS["slots"], grid=10)
+    part = Contribution(np.ones((10, WIDE), np.int64))
+    with (
+        faulty_product(monkeypatch, (3, 4), 1, call=strip),
+        pytest.raises(ArithmeticFault),
+    ):
+        add_up(statistic, part)
+
+
+@contextmanager
+def faulty_product(
+    monkeypatch: pytest.MonkeyPatch, place: tuple[int, int], error: int, call: int = 0
+) -> Iterator[None]:
+    """One call of the routine that multiplies gets one entry wrong."""
+    honest, calls = np.matmul, []
+
+    def faulty(*args: np.ndarray) -> np.ndarray:
+        product = honest(*args)
+        product[place] += error * (len(calls) == call)
+        calls.append(place)
+        return product  # type: ignore[no-any-return]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "matmul", faulty)
+        yield
+    assert len(calls) > call
+
+
+@each_kind
 def test_integers_of_any_width_add_to_the_same(statistic: Statistic) -> None:
     part = rows(statistic, 2500)
     expected = add_up(statistic, part).total

@@ -30,7 +30,7 @@ from privacy.neighbouring_records import (
     strangers,
     witnesses,
 )
-from support import random_cohort, replaced, small_schema
+from support import one_patient, random_cohort, replaced, small_schema
 from ward import ward_cohort, ward_schema
 
 SETTINGS = {
@@ -44,11 +44,15 @@ SETTINGS = {
     "joint ward": ward_schema(constants={"release": "joint"}),
     "one slot": ward_schema(slots=1),
     "one site": ward_schema(site=None),
+    "band": small_schema(bandwidth=1),
+    "joint band": ward_schema(constants={"release": "joint", "bandwidth": 1}),
+    "diagonal": small_schema(covariance="diagonal"),
     "little": small_schema(strength=1.0),
     "much": small_schema(strength=1e6),
 }
 SETTLED = {name: schema.settled(100) for name, schema in SETTINGS.items()}
-METHODS: list[tuple[PrivateMethod, str]] = [(Trust(), setting) for setting in list(SETTLED)[:8]]
+OTHERS = {"one slot", "one site", "little", "much"}  # nothing of which is trust's alone
+METHODS: list[tuple[PrivateMethod, str]] = [(Trust(), s) for s in SETTLED if s not in OTHERS]
 METHODS += [
     (method, setting) for method in (DPScore(), DPMarkov()) for setting in ("separate", "ward")
 ]
@@ -165,6 +169,7 @@ TIGHT = [
     pytest.param(
         Trust(), wide(MIXED, constants={"release": "joint"}), id="trust, joint, static and nominal"
     ),
+    pytest.param(Trust(), wide(NUMBERS, constants={"bandwidth": 1}), id="trust, a band"),
     pytest.param(DPScore(), wide(NUMBERS, constants=FAR), id="dp-score"),
     pytest.param(DPMarkov(), wide(NUMBERS), id="dp-markov"),
     pytest.param(DPMarkov(), wide(MIXED), id="dp-markov, static and nominal"),
@@ -190,6 +195,29 @@ def test_the_claimed_sensitivity_is_nearly_attained_by_every_statistic(
 ) -> None:
     for name, part in attained(method, schema).items():
         assert Fraction(95, 100) ** 2 <= part <= 1, name
+
+
+@pytest.mark.parametrize("release", ["separate", "joint"])
+@pytest.mark.parametrize("bandwidth", [0, 1, 2, 3])
+def test_products_of_slots_farther_apart_than_is_said_move_nothing(
+    bandwidth: int, release: str
+) -> None:
+    """Records with values in two places, alike but for the sign in the second: only products of the
+    two places tell them apart. What is static, here the first variable, is near to every slot."""
+    variables = [number("age", static=True), *NUMBERS[:2]]
+    schema = wide(variables, constants={"bandwidth": bandwidth, "release": release})
+    method, name = Trust(), "joint" if release == "joint" else "second"
+    (statistic,) = (s for s, _ in method.stages(schema)[0] if s.name == name)
+    said = f"slots at most {bandwidth} apart, or static"
+    assert (said in statistic.meaning) == (bandwidth < 3)
+    slots = [slot[:, None] & [False, True, True] for slot in np.eye(4, dtype=bool)]
+    static = np.eye(4, dtype=bool)[0][:, None] & [True, False, False]
+    for (a, first), (b, second) in combinations(enumerate([static, *slots], -1), 2):
+        shape = {"observed": first | second, "length": 4, "shape": (4, 3)}
+        pair = (one_patient(np.where(second, sign, 1.0), **shape) for sign in (1.0, -1.0))
+        x, y = (np.array(added(one, schema, method)[name][1]) for one in pair)
+        products = statistic.left * (1 + statistic.right)  # after the sums of a joint release
+        assert np.array_equal(x[products:], y[products:]) == (a >= 0 and b - a > bandwidth)
 
 
 COPULA = [

@@ -166,6 +166,37 @@ def test_41_is_the_largest_weight_the_off_diagonal_can_carry() -> None:
     assert widest(svec(ball(2, squared_radius), OFF_DIAGONAL + 1)) > claim
 
 
+BANDS = [(1, 2, 3, 4), (2, 3, 4, 4), (4, 3, 4, 4), (3, 2, 4, 4)]
+
+
+def banded(z: np.ndarray, ends: tuple[int, ...]) -> np.ndarray:
+    """svec without the products of entry i with the entries from ends[i] on."""
+    i, j = np.triu_indices(z.shape[1])
+    return svec(z)[:, j < np.array(ends)[i]]
+
+
+@pytest.mark.parametrize("ends", BANDS, ids=str)
+def test_a_band_of_a_gram_matrix_moves_by_no_more_than_all_of_it_and_no_less_will_do(
+    ends: tuple[int, ...],
+) -> None:
+    z, claim = ball(4, 4), 2 * DIAGONAL**2 * 4**2
+    rows = banded(z, ends)
+    assert rows.shape[1] == sum(ends) - 6
+    assert widest(rows) == claim
+    assert widest(rows) > claim * rows.shape[1] / 10  # what a price by the number would be, of ten
+
+
+@pytest.mark.parametrize("ends", BANDS, ids=str)
+@pytest.mark.parametrize("cross", [58, 116])
+def test_a_joint_release_of_a_band_attains_the_bound_of_all_of_it(
+    ends: tuple[int, ...], cross: int
+) -> None:
+    z = ball(4, 4)
+    sums = joint_rows(z, 2, cross**2 // 58, cross)[:, : 2 * (1 + 4)]
+    rows = np.hstack([sums, np.tile(banded(z, ends), (3, 1))])
+    assert 58**2 * widest(rows) == joint_claim(4, cross)
+
+
 @pytest.mark.parametrize(("dimension", "squared_radius"), [(2, 25), (3, 9)])
 @pytest.mark.parametrize("cross", [0, 29, 58, 116, 201, 580])
 def test_joint_rows_stay_within_their_bound_for_every_allowed_histogram_weight(

@@ -99,8 +99,12 @@ def test_the_attacker_reaches_nine_tenths_on_every_tight_pair(
             assert row.mu_error <= 0.03 * row.mu_claimed
         names = {row.line for row in tight}
         if setting.method == "trust":
-            lines = {row.line for row in report.rows}
-            assert names == (lines if setting.release == "joint" else lines - {BUNDLE})
+            # Products of far slots are not released, and values near enough to each other for all
+            # of theirs to be do not fill the radius: no pair uses up the claim of that line.
+            banded = "joint" if setting.release == "joint" else "second"
+            assert names == {row.line for row in report.rows} - {BUNDLE, banded}
+            (reached,) = (row.attained for row in main_rows(report) if row.line == banded)
+            assert 0.89 < reached < 0.95
 
 
 def test_a_failed_game_would_show_on_the_page(stored: dict[str, Any]) -> None:

@@ -90,16 +90,24 @@ def test_what_a_pair_gives_is_what_the_real_fit_gives_again() -> None:
 
 
 @pytest.mark.parametrize("release", ["separate", "joint"])
-def test_every_line_of_the_papers_schema_has_a_tight_pair(release: str) -> None:
+@pytest.mark.parametrize("bandwidth", [3, 13])
+def test_every_line_of_the_papers_schema_has_a_tight_pair_unless_its_band_is_narrow(
+    release: str, bandwidth: int
+) -> None:
     schema = simulated_schema()
-    constants = schema.constants.model_copy(update={"release": release})
+    changes = {"release": release, "bandwidth": bandwidth}
+    constants = schema.constants.model_copy(update=changes)
     worst = found(schema.model_copy(update={"constants": constants}))
     lines = range(len(worst.lines))
     for line in lines:
-        assert worst.lines[line].attained(worst.plan, [line]) >= 0.99
+        part = worst.lines[line].attained(worst.plan, [line])
+        if bandwidth == 3 and worst.plan.ledger.entries[line].statistic.band:
+            assert 0.85 <= part < 0.95
+        else:
+            assert part >= 0.99
     reached = worst.bundle.attained(worst.plan, lines)
-    assert (reached >= 0.95) == (release == "joint")
-    assert reached >= 0.85
+    assert (reached >= 0.95) == (release == "joint" and bandwidth == 13)
+    assert reached >= 0.8
 
 
 def test_climbing_helps_where_the_structured_pairs_are_not_best() -> None:

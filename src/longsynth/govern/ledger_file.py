@@ -3,13 +3,14 @@
 from math import sqrt
 from typing import Any
 
+from longsynth.bundle import per_unit
 from longsynth.privacy.budget import ACCOUNTINGS, Budget, epsilon_of
 from longsynth.privacy.ledger import ADJACENCY, Entry, Ledger
 
 
 def natural(entry: Entry) -> dict[str, float | str]:
     """A line in the statistic's own units: sums over patients."""
-    scale = entry.statistic.unit * entry.statistic.lift
+    scale = per_unit(entry.statistic)
     return {
         "statistic": entry.statistic.name,
         "sensitivity": sqrt(entry.statistic.sensitivity_squared) / scale,
@@ -48,7 +49,7 @@ def ledger_json(method: str, ledger: Ledger) -> dict[str, Any]:
                 "sigma": entry.sigma,
                 "rho": str(entry.rho),
                 "share": str(entry.share),
-                "integers_per_unit": entry.statistic.unit * entry.statistic.lift,
+                "integers_per_unit": per_unit(entry.statistic),
             },
         }
         for entry in ledger.entries

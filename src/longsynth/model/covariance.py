@@ -9,6 +9,7 @@ from longsynth.model.lengths import LEAST_SHARE, Users
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,16 @@ def residual_variance(squares: Floats, means: Floats, users: Users, slot: Ints) 
     return np.asarray((squares + everybody / 2 - explained) / users.divisor(slot))
 
 
-def block_band(matrix: Floats, slot: Ints, bandwidth: int) -> Floats:
-    """Return B_b: only the blocks of slots at most `bandwidth` apart (eq:banding). What is static,
-    slot -1, goes with every slot."""
+def within_band(slot: Ints, bandwidth: int) -> Bools:
+    """Return which pairs of numbers are in slots at most `bandwidth` apart. What is static, slot
+    -1, goes with every slot."""
     near = np.abs(slot[:, None] - slot) <= bandwidth
-    return np.where(near | (slot < 0) | (slot < 0)[:, None], matrix, 0.0)
+    return np.asarray(near | (slot < 0) | (slot < 0)[:, None])
+
+
+def block_band(matrix: Floats, slot: Ints, bandwidth: int) -> Floats:
+    """Return B_b: the pairs within the band, and 0 for the others (eq:banding)."""
+    return np.where(within_band(slot, bandwidth), matrix, 0.0)
 
 
 def clipped_spectrum(matrix: Floats, floor: float, cap: float) -> Spectrum:

@@ -19,7 +19,6 @@ NOT_PRIVATE = "NOT PRIVATE"
 class NoiseSource(Protocol):
     def add(self, sums: Integers, *, sigma: float, sensitivity: float, rho: float) -> Integers:
         """Return the sums with discrete Gaussian noise of scale sigma on every entry."""
-        ...
 
 
 class OpenDPNoise:

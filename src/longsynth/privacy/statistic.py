@@ -6,22 +6,24 @@ gram   svec(x x'), |x| ≤ R                                              Δ = �
 joint  histogram, sums by cell and gram at once; left is one cell       Δ = √2·(29·R² + W²/58)
 
 Proofs: docs/privacy.md, section 2. Everything here is public and exact: integer rows, integer
-radii, Δ² as a fraction. svec keeps the upper triangle with integer weights 29 on the diagonal
-and 41 off it (41² ≤ 2·29²). `lift` is a public factor on the sums that makes the noise fine
-against its rounding, whatever the budget; it changes no ρ. What is `raw` is no sum and has no
+radii, Δ² as a fraction. svec keeps the upper triangle, or a band of it, with integer weights 29 on
+the diagonal and 41 off it (41² ≤ 2·29²). `lift` is a public factor on the sums that makes the noise
+fine against its rounding, whatever the budget; it changes no ρ. What is `raw` is no sum and has no
 theorem: it can be disclosed by a method that makes no promise, and never released.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import isqrt
 from typing import Literal
 
+import numpy as np
+
 from longsynth.privacy.errors import Refused
+from longsynth.privacy.noise import Integers
 
 Kind = Literal["count", "cross", "gram", "joint", "raw"]
-
 DIAGONAL, OFF_DIAGONAL = 29, 41
 FINEST = 1 << 52  # the lift makes every Δ² at least this
 
@@ -39,11 +41,14 @@ class Statistic:
     left_squared: int = 0  # cross: Rc²; joint: 1
     blocks: int = 1  # count: B
     sum_weight: int = 0  # joint: W, the weight of the sums by cell
+    band: tuple[int, ...] = ()  # gram, joint: entry i meets those from i to band[i] - 1; (): all
     grid: int = 1  # integers in one unit, q; no entry of the right vector exceeds one unit
 
     def __post_init__(self) -> None:
-        if self.kind != "raw" and (self.row_sensitivity_squared <= 0 or self.right % self.blocks):
-            raise Refused(f"'{self.name}' needs a radius above zero and blocks of one size.")
+        within = all(i < end <= self.right for i, end in enumerate(self.band))
+        fits = within and len(self.band) in (0, self.right) and self.right % self.blocks == 0
+        if self.kind != "raw" and (self.row_sensitivity_squared <= 0 or not fits):
+            raise Refused(f"'{self.name}' needs a radius above zero, blocks of one size, a band.")
 
     @property
     def row_sensitivity_squared(self) -> Fraction:
@@ -66,28 +71,15 @@ class Statistic:
     @property
     def dimension(self) -> int:
         """How many integers are released."""
-        triangle = self.right * (self.right + 1) // 2
-        joint = self.left * (1 + self.right) + triangle
-        sizes = {"cross": self.left * self.right, "gram": triangle, "joint": joint}
+        pairs = (sum(self.band) or self.right**2) - self.right * (self.right - 1) // 2
+        joint = self.left * (1 + self.right) + pairs
+        sizes = {"cross": self.left * self.right, "gram": pairs, "joint": joint}
         return sizes.get(self.kind, self.right)
 
     @property
     def box(self) -> int:
         """No entry of the right vector is larger."""
         return self.grid if self.kind == "count" else min(isqrt(self.right_squared), self.grid)
-
-    @property
-    def largest_entry(self) -> int:
-        """No patient adds more than this to one integer, before the lift."""
-        gram = OFF_DIAGONAL * self.box**2
-        joint = max(self.count_weight, self.sum_weight * self.box, gram)
-        cross = isqrt(self.left_squared) * self.box
-        return {"count": self.box, "cross": cross, "gram": gram, "joint": joint}[self.kind]
-
-    @property
-    def unit(self) -> int:
-        """How many integers, before the lift, make one natural unit of the sums."""
-        return self.grid if self.kind in ("count", "cross") else DIAGONAL * self.grid**2
 
     @cached_property
     def lift(self) -> int:
@@ -100,3 +92,10 @@ class Statistic:
     def sensitivity_squared(self) -> Fraction:
         """Δ² of the integers that are noised."""
         return self.lift**2 * self.row_sensitivity_squared
+
+
+@lru_cache(4)  # batch after batch asks for the same
+def kept(statistic: Statistic) -> Integers:
+    """Return rows and columns (2, k) of what a Gram matrix keeps, in the order of its integers."""
+    ends = np.array(statistic.band or [statistic.right] * statistic.right)
+    return np.array(np.nonzero(np.triu(np.arange(statistic.right) < ends[:, None])))

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from longsynth.privacy.errors import ArithmeticFault, Refused
 from longsynth.privacy.noise import Integers
-from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
+from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
 
 Rows = NDArray[np.signedinteger[Any]]  # (n, d): whole numbers of any width
 Floats = NDArray[np.float64]
 
-CHUNK, STEP = 4096, 1024  # rows a product; rows at a time where BLAS is slow with more
+CHUNK, STEP = 4096, 1024  # patients a product, and at a time, as BLAS is slow with more
+STRIP = 128  # rows of a Gram matrix at a time: what a band leaves out is hardly multiplied
 PRIME = (1 << 20) - 3  # no power of two is a multiple: a flipped bit cannot hide
 PROJECTIONS = 2  # a wrong product passes all of them with a chance of 2⁻⁴⁰
 
@@ -53,7 +54,9 @@ def require_exact(statistic: Statistic, patients: int) -> None:
     product = 0 if statistic.kind == "count" else max(left, right) * right
     row = max(statistic.left * left**2, statistic.right * right**2)  # a norm², being added up
     projected = max(CHUNK, statistic.left, statistic.right) * max(left, right) * PRIME
-    total = patients * statistic.largest_entry * statistic.lift
+    pair = max(statistic.sum_weight, OFF_DIAGONAL * right)
+    entry = right * {"count": 1, "cross": left}.get(statistic.kind, pair)  # of one patient
+    total = patients * max(entry, statistic.count_weight) * statistic.lift
     if max(CHUNK * product, row, projected) >= 1 << 53 or total >= 1 << 62:
         raise Refused(
             f"'{statistic.name}' is too fine for exact 64-bit sums over {patients} patients: "
@@ -71,7 +74,7 @@ def add_up(statistic: Statistic, contribution: Contribution) -> Sums:
         return Sums(statistic, n, _counts(contribution.right, statistic))
     x = _inside(contribution.right, statistic.box, statistic.right_squared)
     if statistic.kind == "gram":
-        return Sums(statistic, n, _svec(_product(x, x)))
+        return Sums(statistic, n, _pairs(x, statistic))
     c = _inside(contribution.left, isqrt(statistic.left_squared), statistic.left_squared)
     if statistic.kind == "cross":
         return Sums(statistic, n, _product(c, x).ravel())
@@ -80,7 +83,7 @@ def add_up(statistic: Statistic, contribution: Contribution) -> Sums:
     c = np.abs(c)  # one cell or none: a whole row of norm 1
     counts = statistic.count_weight * c.sum(axis=0).astype(np.int64)
     sums = statistic.sum_weight * _product(c, x).ravel()
-    return Sums(statistic, n, np.concatenate([counts, sums, _svec(_product(x, x))]))
+    return Sums(statistic, n, np.concatenate([counts, sums, _pairs(x, statistic)]))
 
 
 def _inside(rows: Rows, box: int, squared: int) -> Floats:
@@ -102,20 +105,25 @@ def _counts(rows: Rows, statistic: Statistic) -> Integers:
     return np.asarray(rows[inside].sum(axis=0, dtype=np.int64))
 
 
-def _product(left: Floats, right: Floats) -> Integers:
-    """Return left'right; for a Gram matrix pass the same array twice."""
-    from scipy.linalg.blas import dgemm, dsyrk  # here, so that planning need not wait for it
+def _pairs(x: Floats, statistic: Statistic) -> Integers:
+    """Return what is kept of x'x, with its weights."""
+    i, j = kept(statistic)
+    sums = []
+    for first in range(0, statistic.right, STRIP):
+        here = slice(*np.searchsorted(i, [first, first + STRIP]))
+        product = _product(x[:, first : first + STRIP], x[:, first : j[here].max() + 1])
+        sums.append(product[i[here] - first, j[here] - first])
+    return np.asarray(np.where(i == j, DIAGONAL, OFF_DIAGONAL) * np.concatenate(sums))
 
+
+def _product(left: Floats, right: Floats) -> Integers:
+    """Return left'right. What is exact for a chunk is so for each step of it, in float64."""
     total = np.zeros((left.shape[1], right.shape[1]), np.int64)
     for start in range(0, len(right), CHUNK):
         a, b = left[start : start + CHUNK], right[start : start + CHUNK]
-        if left is right:
-            upper = dsyrk(1.0, b.T).astype(np.int64)  # zero below the diagonal
-            product = upper + np.triu(upper, 1).T
-        else:  # added up in float64: what is exact for a chunk is so for each part of it
-            steps = (slice(i, i + STEP) for i in range(0, len(b), STEP))
-            product = np.array(sum(dgemm(1.0, a[i].T, b[i].T, trans_b=1) for i in steps), np.int64)
-        total += _checked(product, a, b)
+        steps = (slice(i, i + STEP) for i in range(0, len(b), STEP))
+        product = sum(np.matmul(a[i].T, b[i]) for i in steps)
+        total += _checked(np.asarray(product, np.int64), a, b)
     return total
 
 
@@ -128,9 +136,3 @@ def _checked(product: Integers, left: Floats, right: Floats) -> Integers:
     if not np.array_equal((product % PRIME) @ r.astype(np.int64) % PRIME, expected):
         raise ArithmeticFault("an exact sum failed its check on this machine; nothing was released")
     return product
-
-
-def _svec(gram: Integers) -> Integers:
-    """The upper triangle, row by row, with its weights."""
-    upper = np.triu_indices(len(gram))
-    return np.multiply(gram[upper], np.where(upper[0] == upper[1], DIAGONAL, OFF_DIAGONAL))

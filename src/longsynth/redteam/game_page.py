@@ -125,7 +125,8 @@ LIMITS = """## What it cannot show
   beyond that.
 - **A pair that is not tight leaves room.** Where no pair uses up the claim, the claim may be
   generous, or the search not good enough. Separate lines want different pairs, so together they
-  cannot all be used up by one; a joint release nearly can.
+  cannot all be used up by one; a joint release nearly can. `trust` releases products of values in
+  slots near each other and is priced for all: where slots are many, no record uses that up.
 - **Redrawn noise is no fit.** It takes the sums from a real fit and draws noise as that fit asked
   for. What a fit might do after its noise is seen by the real fits alone. Of fits in several
   passes there are few; that a later pass sees releases and nothing else has tests of its own,

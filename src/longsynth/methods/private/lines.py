@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from longsynth import encoding
-from longsynth.bundle import Bundle
+from longsynth.bundle import Bundle, per_unit
 from longsynth.conditions import condition_matrix, largest_norm_squared
 from longsynth.model.lengths import AllSlots, Lengths, length_edges, lengths_of
 from longsynth.privacy.ledger import Entry
@@ -121,7 +121,7 @@ def gap_squares(schema: Schema) -> Statistic:
 
 def blur(entry: Entry, schema: Schema, patients: int) -> str:
     """Say what the noise on a shared line means."""
-    sd = entry.sigma / (entry.statistic.unit * entry.statistic.lift)
+    sd = entry.sigma / per_unit(entry.statistic)
     mean = sd / patients
     match entry.statistic.name:
         case "strata":

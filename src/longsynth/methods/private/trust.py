@@ -10,13 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longsynth import encoding
-from longsynth.bundle import Bundle
+from longsynth.bundle import Bundle, per_unit
 from longsynth.conditions import condition_matrix, largest_norm_squared
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, LENGTHS, MASKS, STRATA, VALUES
 from longsynth.model.auxiliary import gaps_from, masks_from, shrunken_means
-from longsynth.model.covariance import block_band, clipped_spectrum, residual_covariance
+from longsynth.model.covariance import (
+    block_band,
+    clipped_spectrum,
+    residual_covariance,
+    within_band,
+)
 from longsynth.model.lengths import Users
 from longsynth.model.mean import gram_of_strata, means_in_use, positive_part
 from longsynth.model.model import Model
@@ -46,7 +51,7 @@ class Moments:
     histogram: Floats  # p̃ (S,)
     gram: Floats  # A (p, p)
     cross: Floats  # B (p, D)
-    second: Floats  # S (D, D)
+    second: Floats  # S (D, D); nan outside the band that is released
 
 
 class Trust:
@@ -62,7 +67,13 @@ class Trust:
             lines.strata(schema),
             lines.values(schema),
             Statistic(
-                SECOND, "encoded value × encoded value", "gram", schema.width, squared, grid=grid
+                SECOND,
+                f"encoded value × encoded value{_apart(schema)}",
+                "gram",
+                right=schema.width,
+                right_squared=squared,
+                band=kept_pairs(schema),
+                grid=grid,
             ),
             *lines.lengths(schema),
             lines.masks(schema, conditioned=True),
@@ -74,13 +85,14 @@ class Trust:
             found.append(
                 Statistic(
                     JOINT,
-                    "patients, values and value × value by stratum, together",
+                    f"patients and values by stratum, value × value{_apart(schema)}, together",
                     "joint",
                     right=schema.width,
                     right_squared=squared,
                     left=len(conditions),
                     left_squared=1,
                     sum_weight=DIAGONAL * isqrt(squared),  # sums and products weigh alike
+                    band=kept_pairs(schema),
                     grid=grid,
                 )
             )
@@ -121,7 +133,7 @@ class Trust:
         return {statistic.name: everything[statistic.name] for statistic, _ in stage}
 
     def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
-        mean = entry.sigma / (entry.statistic.unit * entry.statistic.lift) / patients
+        mean = entry.sigma / per_unit(entry.statistic) / patients
         match entry.statistic.name:
             case "conditions":
                 return f"±{100 * mean:.2g} % of the patients in each entry"
@@ -169,6 +181,26 @@ class Trust:
             gaps=gaps_from(gaps, bundle.mean(GAP_SQUARES)[0], users, schema),
             fingerprint=bundle.fingerprint,
         )
+
+
+def kept_pairs(schema: Schema) -> tuple[int, ...]:
+    """Return the band of S that the model reads (eq:banding); the rest need not leave. A record
+    goes slot by slot, with what is static in the first: what a row keeps is in one piece."""
+    constants, width = schema.fixed, np.arange(schema.width)
+    if constants.covariance == "diagonal":
+        return tuple((width + 1).tolist())
+    near = within_band(schema.layout.value_slot, constants.bandwidth)
+    return tuple((width + np.triu(near).sum(axis=1)).tolist())
+
+
+def _apart(schema: Schema) -> str:
+    """Say which pairs are kept, unless all are."""
+    bandwidth, static = schema.fixed.bandwidth, any(schema.layout.static)
+    if schema.fixed.covariance == "diagonal":
+        return " (each with itself)"
+    if bandwidth >= schema.slots - 1:
+        return ""
+    return f" (slots at most {bandwidth} apart{', or static' if static else ''})"
 
 
 def released_moments(bundle: Bundle, conditions: NDArray[np.int64]) -> Moments:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from longsynth import encoding
-from longsynth.bundle import Bundle
+from longsynth.bundle import Bundle, per_unit
 from longsynth.methods.private import lines
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, LENGTHS, MASKS
 from longsynth.model.auxiliary import gaps_from, masks_from, same_for_all
@@ -74,4 +74,4 @@ def _held(sums: Floats, users: Floats, series: list[Ints], noise: float) -> Floa
 def _noise(bundle: Bundle, name: str) -> float:
     """The standard deviation in a released mean."""
     entry = bundle.released[name].entry
-    return entry.sigma / (entry.statistic.unit * entry.statistic.lift * bundle.patients)
+    return entry.sigma / (per_unit(entry.statistic) * bundle.patients)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from longsynth import encoding
-from longsynth.bundle import Bundle
+from longsynth.bundle import Bundle, per_unit
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines
 from longsynth.methods.private.copula.calibration import generator
@@ -106,7 +106,7 @@ class CopulaScore:
 
     def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
         rules = Rules.of(schema)
-        unit = entry.sigma / (entry.statistic.unit * entry.statistic.lift) / patients
+        unit = entry.sigma / per_unit(entry.statistic) / patients
         match entry.statistic.name:
             case "event":
                 return f"±{unit * patients:.1f} patients with the event"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longsynth.bundle import Bundle
+from longsynth.bundle import Bundle, per_unit
 from longsynth.methods.private import lines
 from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.rules import (
@@ -57,7 +57,7 @@ class Products:
 def deviation(bundle: Bundle, name: str) -> float:
     """Of the noise on a mean over patients, in natural units."""
     entry = bundle.released[name].entry
-    return entry.sigma / (entry.statistic.unit * entry.statistic.lift * bundle.patients)
+    return entry.sigma / (per_unit(entry.statistic) * bundle.patients)
 
 
 def first(bundle: Bundle, bent: Floats | float = 0.0) -> First:
