@@ -138,9 +138,9 @@ def _normal_cdf(x: Decimal) -> Decimal:
     """Φ(x) = ½ + φ(x)(x + x³/3 + x⁵/15 + …): terms of one sign, no cancellation inside."""
     if abs(x) > 60:
         return Decimal(0) if x < 0 else Decimal(1)
-    term, total, n = x, x, 1
-    while abs(term) > Decimal("1e-115") * abs(total):
+    term, total, n, square, least = x, x, 1, x * x, Decimal("1e-115") * abs(x)  # |x| ≤ |total|
+    while abs(term) > least:
         n += 2
-        term = term * x * x / n
+        term = term * square / n
         total += term
     return Decimal("0.5") + total * (-x * x / 2).exp() / (2 * _PI).sqrt()
