@@ -51,6 +51,18 @@ def test_spending_the_whole_budget_never_exceeds_the_promise(
     assert epsilon_of(rho * (1 + Fraction(1, 10**9)), delta, accounting) > epsilon * (1 - 1e-8)
 
 
+@pytest.mark.parametrize("delta", [1e-30, 1e-12, 1e-5, 0.5])
+@pytest.mark.parametrize("rho", [1, 50, 100, 150, 200, 600, 5_000])
+def test_no_cost_is_too_large_to_be_told_in_full(rho: int, delta: float) -> None:
+    """Where e^ε is large it raises every error in the tail that it meets."""
+    found = epsilon_of(Fraction(rho), delta, "gaussian")
+    with mp.workdps(100):
+        mu, epsilon = mp.sqrt(2 * mp.mpf(rho)), mp.mpf(found)
+        left = -epsilon / mu + mu / 2
+        assert mp.ncdf(left) - mp.exp(epsilon) * mp.ncdf(left - mu) <= delta
+    assert found <= epsilon_of(Fraction(rho), delta, "zcdp") * (1 + 1e-6)
+
+
 def gaussian_event(rho: Fraction) -> GaussianDpEvent:
     return GaussianDpEvent(float(1 / (2 * rho)) ** 0.5)  # σ/Δ
 

@@ -89,7 +89,8 @@ def epsilon_of(rho: Fraction, delta: float, accounting: Accounting) -> float:
                 epsilon = order * total + _order_cost(order, tail)
             case "gaussian":
                 mu, d_kept = (2 * total).sqrt(), d * (1 - DELTA_RESERVE)
-                below = _last(lambda e: gaussian_delta(mu, e) > d_kept, Decimal(1000))
+                most = total + 2 * (-total * d_kept.ln()).sqrt()  # as for any noise of this ρ
+                below = _last(lambda e: gaussian_delta(mu, e) > d_kept, most)
                 epsilon = below + _FINE + EPSILON_RESERVE
         safe = max(epsilon, Decimal(0)) + _MARGIN
         return float(Context(prec=12, rounding=ROUND_CEILING).create_decimal(safe))
@@ -97,12 +98,11 @@ def epsilon_of(rho: Fraction, delta: float, accounting: Accounting) -> float:
 
 @lru_cache(16_384)  # whatever context a caller is in, the same arguments give the same digits
 def gaussian_delta(mu: Decimal, epsilon: Decimal) -> Decimal:
-    """Return δ_μ(ε), the exact δ of Gaussian noise, from above and tight to 1e-49."""
+    """Return δ_μ(ε), the exact δ of Gaussian noise, from above; up to ε = 100 tight to 1e-49."""
     with localcontext(_DIGITS):
         left = -epsilon / mu + mu / 2
-        if left < -40:  # then δ_μ(ε) ≤ Φ(-40) < 1e-300
-            return _MARGIN
-        return _normal_cdf(left) - epsilon.exp() * _normal_cdf(left - mu) + _MARGIN
+        second = max(_normal_cdf(left - mu) - Decimal("1e-110"), Decimal(0))  # e^ε raises errors
+        return _normal_cdf(left) - epsilon.exp() * second + _MARGIN
 
 
 def _typed(number: float) -> Decimal:
