@@ -28,7 +28,7 @@ from longsynth.privacy.noise import OPENDP, TEST_ONLY
 from longsynth.schema_file import dump, parse_text
 from longsynth.version import VERSION
 
-FORMAT = 2
+FORMAT = 3
 CONTENT = ("STATEMENT.md", "ledger.json", "schema.yaml", "statistics.json")
 ALLOWED = (*CONTENT, "manifest.json")
 LARGEST = {"statistics.json": 500_000_000}  # bytes; of every other file a million
