@@ -284,9 +284,12 @@ def test_one_number_of_noise_for_a_whole_line_is_found(monkeypatch: pytest.Monke
     assert any(OPENDP in failure for failure in found)
 
 
-def only_rounded(rows: Any, squared: int, scale: float = 1.0) -> Any:
+def only_rounded(rows: Any, squared: int, scale: float = 1.0, out: Any = None) -> Any:
     """An encoding that does not scale back what is longer than its radius."""
-    return np.rint(rows * scale).astype(np.int64)
+    found = np.rint(rows * scale).astype(np.int64)
+    if out is not None:
+        out[:] = found
+    return found
 
 
 def without_clipping(monkeypatch: pytest.MonkeyPatch) -> None:
