@@ -12,7 +12,7 @@ import numpy as np
 
 from longsynth.records import Bools, Cohort, Floats, Ints
 from longsynth.schema import Schema
-from longsynth.variable import Aggregate
+from longsynth.slot_values import rule_for, write_merged
 
 SLACK = 1e-9  # hours: 20 and 80 minutes lie an hour apart, whatever their binary digits say
 COUNTED = (
@@ -278,29 +278,6 @@ def _merged(rows: Grouped, slots: _Slots, schema: Schema) -> Floats:
     for v, variable in enumerate(schema.variables):
         if not variable.static:
             known = np.isfinite(values[:, v])
-            rule = _rule(variable.aggregate or schema.slot_rule.aggregate, variable.kind)
-            _write(merged[:, v], values[known, v], slot[known], time[known], rule)
+            rule = rule_for(variable.aggregate or schema.slot_rule.aggregate, variable.kind)
+            write_merged(merged[:, v], values[known, v], slot[known], time[known], rule)
     return merged
-
-
-def _rule(wanted: Aggregate, kind: str) -> Aggregate:
-    """A mean is no level, and unordered levels have no middle: the last is taken."""
-    if kind == "nominal":
-        return "last"
-    return "median" if wanted == "mean" and kind != "continuous" else wanted
-
-
-def _write(merged: Floats, values: Floats, slot: Ints, time: Floats, rule: Aggregate) -> None:
-    """Write one value into each slot that has any. Of several last ones the largest is taken."""
-    order = np.lexsort((values, time, slot) if rule == "last" else (values, slot))
-    values, slot = values[order], slot[order]
-    found, begin, number = np.unique(slot, return_index=True, return_counts=True)
-    match rule:
-        case "mean":
-            merged[found] = np.add.reduceat(values, begin) / number if len(found) else 0.0
-        case "median":
-            merged[found] = values[begin + (number - 1) // 2]
-        case "min":
-            merged[found] = values[begin]
-        case "max" | "last":
-            merged[found] = values[begin + number - 1]

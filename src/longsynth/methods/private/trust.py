@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,19 +62,17 @@ class Trust:
         """One pass: eq:moments, lengths, then the condition moments of masks and gaps."""
         constants, conditions = schema.fixed, condition_matrix(schema)
         share = lines.shares(SHARES, schema)
-        squared, grid = lines.value_radius_squared(schema), lines.grid(schema)
+        squared = lines.value_radius_squared(schema)
+        pairs: dict[str, Any] = {
+            "right": schema.width,
+            "right_squared": squared,
+            "band": kept_pairs(schema),
+            "grid": lines.grid(schema),
+        }
         found = [
             lines.strata(schema),
             lines.values(schema),
-            Statistic(
-                SECOND,
-                f"encoded value × encoded value{_apart(schema)}",
-                "gram",
-                right=schema.width,
-                right_squared=squared,
-                band=kept_pairs(schema),
-                grid=grid,
-            ),
+            Statistic(SECOND, f"encoded value × encoded value{_apart(schema)}", "gram", **pairs),
             *lines.lengths(schema),
             lines.masks(schema, conditioned=True),
             lines.gaps(schema, conditioned=True),
@@ -87,13 +85,10 @@ class Trust:
                     JOINT,
                     f"patients and values by stratum, value × value{_apart(schema)}, together",
                     "joint",
-                    right=schema.width,
-                    right_squared=squared,
                     left=len(conditions),
                     left_squared=1,
                     sum_weight=DIAGONAL * isqrt(squared),  # sums and products weigh alike
-                    band=kept_pairs(schema),
-                    grid=grid,
+                    **pairs,
                 )
             )
         elif constants.condition_gram == "released":

@@ -125,11 +125,12 @@ def effects(sums: EffectSums, setting: Setting, widths: tuple[float, ...] = ALON
     moves = moves * (setting.gains > 0)
     trend_sd = (TREND_SD * moves).ravel()
     along_loadings = (setting.loadings * ASIDE) @ setting.loadings.T
+    over_time = np.kron(_course()[:shapes, :shapes], along_loadings)
     both_move = np.outer(moves.ravel(), moves.ravel())
     prior = np.diag(np.concatenate([trend_sd**2, np.zeros(shapes * m)]))
     found, evidence = [], []
     for along, apart in product(widths, APART):  # the narrower, the likelier: by its root
-        direction = np.kron(along**2 * _course()[:shapes, :shapes], along_loadings)
+        direction = along**2 * over_time
         own = apart**2 * block_diag(*setting.latent_spread)
         prior[shapes * m :, shapes * m :] = (direction + own) * both_move
         lower = np.linalg.cholesky(maps @ prior @ maps.T + doubt)
