@@ -3,7 +3,7 @@
     python benchmarks/search_copula.py --out benchmarks/results/search_copula.parquet
 
 Each line gets half as much again, or a third less, of what it had when the search began; the
-others share the rest as before. The best of those judged again is `copula-score`'s rule.
+others share the rest as before. The best of those judged again became `copula-score`'s rule.
 """
 
 from search import Search
@@ -11,11 +11,22 @@ from search import Search
 from longsynth.methods.method import Method
 from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.method import CopulaScore
-from longsynth.methods.private.copula.rules import LITTLE, MUCH, STRATA
+from longsynth.methods.private.copula.rules import (
+    BLOCKS,
+    EFFECTS,
+    LITTLE,
+    MARGINALS,
+    MUCH,
+    SCORE,
+    STRATA,
+)
 
 MORE, LESS = 1.5, 1 / 1.5
 STANDS = "as it stood"
-BEGAN = tuple(table | {STRATA: 3} for table in (LITTLE, MUCH))  # what the search has changed
+BEGAN = (  # what the search has changed, and what was moved by hand after it
+    LITTLE | {STRATA: 3},
+    MUCH | {STRATA: 3, MARGINALS: 16, BLOCKS: 40, SCORE: 5, EFFECTS: 28},
+)
 
 
 def settings() -> dict[str, Method]:

@@ -83,7 +83,7 @@ class Trust:
             found.append(
                 Statistic(
                     JOINT,
-                    f"patients and values by stratum, value × value{_apart(schema)}, together",
+                    f"patients and values by stratum; value × value{_apart(schema)}; together",
                     "joint",
                     left=len(conditions),
                     left_squared=1,
@@ -192,10 +192,10 @@ def _apart(schema: Schema) -> str:
     """Say which pairs are kept, unless all are."""
     bandwidth, static = schema.fixed.bandwidth, any(schema.layout.static)
     if schema.fixed.covariance == "diagonal":
-        return " (each with itself)"
+        return ", each with itself"
     if bandwidth >= schema.slots - 1:
         return ""
-    return f" (slots at most {bandwidth} apart{', or static' if static else ''})"
+    return f", slots at most {bandwidth} apart{' or static' if static else ''}"
 
 
 def released_moments(bundle: Bundle, conditions: NDArray[np.int64]) -> Moments:
