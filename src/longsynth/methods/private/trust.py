@@ -195,7 +195,7 @@ def _apart(schema: Schema) -> str:
         return ", each with itself"
     if bandwidth >= schema.slots - 1:
         return ""
-    return f", slots at most {bandwidth} apart{' or static' if static else ''}"
+    return f", slots at most {bandwidth} apart{', or static' if static else ''}"
 
 
 def released_moments(bundle: Bundle, conditions: NDArray[np.int64]) -> Moments:
