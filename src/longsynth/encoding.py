@@ -131,18 +131,17 @@ def hold(rows: Floats, squared: int, scale: float = 1.0, out: Rows | None = None
     """Round finite rows times `scale` to integers; scale back further those that leave the ball of
     radius² `squared`."""
     radius, off = sqrt(squared), sqrt(rows.shape[1]) / 2  # rounding moves a row by `off` at most
-    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    norms = np.sqrt(np.vecdot(rows, rows))
     norms *= scale
     outside = norms > radius + off + 1
     near = np.flatnonzero(~outside & (norms > radius - off - 1))
     if len(near):
         k = np.rint(rows[near] * scale)
         outside[near] = np.einsum("ij,ij->i", k, k) > squared
-    factor = np.full(len(rows), float(scale))
+    scaled: Floats = rows * scale
     if outside.any():  # scaled so far that rounding cannot carry a row back out
         room = max(radius - off - 1, 0.0)
-        factor[outside] *= room / norms[outside]
-    scaled: Floats = rows * factor[:, None]
+        scaled[outside] *= (room / norms[outside])[:, None]
     held = np.empty(rows.shape, _whole(squared)) if out is None else out
     held[:] = np.rint(scaled, out=scaled)
     return held

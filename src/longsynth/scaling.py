@@ -24,6 +24,7 @@ class _Tiled(NamedTuple):
 
     middle: Floats
     half: Floats
+    per_half: Floats  # its reciprocal: to divide would take twice as long
     bounds: Floats  # (2, …)
     ends: Floats  # (2, …)
 
@@ -71,7 +72,7 @@ class Scaling:
             there = np.negative(known.reshape(unit.shape).view(np.int8)).astype(np.int64)
             np.bitwise_and(unit.view(np.int64), there, out=unit.view(np.int64))
         with np.errstate(over="ignore"):
-            unit /= tiled.half
+            unit *= tiled.per_half
         if (self._ends[0] == -1).all() and (self._ends[1] == 1).all():
             np.clip(unit, -1.0, 1.0, out=unit)
         else:
@@ -159,7 +160,7 @@ class Scaling:
     def _tiled(self, together: int) -> "_Tiled":
         last = self._last  # threads share a scaling
         if last is None or last[0] != together:
-            rows = self._middle, self._half, self._bounds, self._ends
+            rows = self._middle, self._half, 1 / self._half, self._bounds, self._ends
             self._last = last = together, _Tiled(*(np.tile(x, together) for x in rows))
         return last[1]
 

@@ -20,7 +20,7 @@ from longsynth.io.writer import write_cohort
 from longsynth.methods.method import PrivateMethod
 from longsynth.methods.registry import METHODS
 from longsynth.privacy.statistic import Statistic
-from longsynth.privacy.sums import Contribution, Sums
+from longsynth.privacy.sums import Contribution, Shared, Sums
 from longsynth.records import Cohort, Patients
 from support import earlier, random_cohort, small_schema
 
@@ -69,9 +69,9 @@ def test_however_few_patients_are_added_up_at_once_the_integers_are_the_same(
     cohort, seen = random_cohort(PATIENTS, seed=5), []
     expected, add_up = integers(name, cohort), kernel.add_up
 
-    def counted(statistic: Statistic, rows: Contribution) -> Sums:
+    def counted(statistic: Statistic, rows: Contribution, shared: Shared) -> Sums:
         seen.append(len(rows.right))
-        return add_up(statistic, rows)
+        return add_up(statistic, rows, shared)
 
     monkeypatch.setattr(kernel, "add_up", counted)
     monkeypatch.setattr(kernel, "CELLS", 1)

@@ -67,7 +67,7 @@ def no_bug(name: str, file: str, old: str, new: str) -> Mutant:
 def test_what_is_harmless_and_what_merely_crashes_counts_as_no_kill(folder: Path) -> None:
     begin, rows = (
         "    method = plan.method\n",
-        "    n = len(contribution.right)\n",
+        "    n, shared = len(contribution.right), {} if shared is None else shared\n",
     )
     harmless, broken, touchy = tried(
         folder,

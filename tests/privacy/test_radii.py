@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from longsynth.encoding import one_hot
 from longsynth.privacy.statistic import Statistic
-from longsynth.privacy.sums import Contribution
+from longsynth.privacy.sums import Contribution, Shared, add_up
 from privacy.neighbouring_records import integers, squared_distance
 
 HOSTILE = [
@@ -37,6 +37,38 @@ def test_a_row_one_integer_past_its_radius_counts_as_zero(kind: str) -> None:
     assert any(integers(statistic, Contribution(np.array([inside]), cell)))
     beyond = integers(statistic, Contribution(np.array([outside]), cell))
     assert beyond == integers(statistic, Contribution(np.zeros((1, 4), np.int64), cell))
+
+
+def test_rows_that_statistics_share_are_held_to_the_radius_of_each() -> None:
+    rows, cell = np.array([[6, 8], [3, 4], [0, 7]]), np.array([[1, 0], [0, 1], [1, 1]])
+    shared = Shared()
+    for radius in (10, 5, 10, 1, 7):
+        for box in (1, 6, 10):
+            for kind, left in (("gram", 0), ("cross", 1), ("cross", 2)):
+                sizes = {"left": left and 2, "left_squared": left, "grid": box}
+                statistic = Statistic("x", "x", kind, 2, radius**2, **sizes)
+                given = Contribution(rows, cell) if left else Contribution(rows)
+                found = add_up(statistic, given, shared).total.tolist()
+                assert found == integers(statistic, given)
+
+
+def test_what_was_held_is_added_though_the_rows_change_afterwards() -> None:
+    statistic = Statistic("x", "x", "gram", 2, 100, grid=10)
+    rows, shared = np.array([[6, 8]]), Shared()
+    before = add_up(statistic, Contribution(rows), shared).total.tolist()
+    rows[:] = 1000
+    assert add_up(statistic, Contribution(rows), shared).total.tolist() == before
+    for _, held in shared.values():
+        with pytest.raises(ValueError, match="read-only"):
+            held[:] = 1000.0
+
+
+def test_new_rows_are_never_taken_for_old_ones() -> None:
+    """Arrays that come and go have each other's place in memory, and so each other's name."""
+    statistic = Statistic("x", "x", "gram", 2, 10**6, grid=1000)
+    shared = Shared()
+    found = [add_up(statistic, Contribution(np.array([[k, 1]])), shared).total for k in range(50)]
+    assert len({each[0] for each in found}) == 50
 
 
 @pytest.mark.parametrize(

@@ -295,9 +295,7 @@ def only_rounded(rows: Any, squared: int, scale: float = 1.0, out: Any = None) -
 def without_clipping(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both guards: the encoding does not scale back, the core does not check."""
     monkeypatch.setattr(longsynth.encoding, "hold", only_rounded)
-    monkeypatch.setattr(
-        longsynth.privacy.sums, "_inside", lambda rows, box, squared: rows.astype(np.float64)
-    )
+    monkeypatch.setattr(longsynth.privacy.sums, "_inside", lambda rows, *_: rows.astype(np.float64))
 
 
 @pytest.mark.parametrize("name", ["separate", "joint", "dp-score"])

@@ -10,7 +10,7 @@ import numpy as np
 
 from longsynth.one_thread import one_thread
 from longsynth.privacy.statistic import Statistic
-from longsynth.privacy.sums import Contribution, Sums, add_up
+from longsynth.privacy.sums import Contribution, Shared, Sums, add_up
 from longsynth.records import Cohort
 
 KEPT = 128 << 20  # bytes
@@ -26,8 +26,8 @@ def batch_sums(
     total: dict[str, Sums] = {}
     with one_thread(), np.errstate(all="ignore"):  # no warning may tell of a wild value
         for part in batch.batches(_together(batch.patients, statistics)):
-            rows = contributions(part)
-            found = {s.name: add_up(s, rows[s.name]) for s in statistics}
+            rows, shared = contributions(part), Shared()
+            found = {s.name: add_up(s, rows[s.name], shared) for s in statistics}
             for name, sums in found.items():
                 if sums.rows != part.patients:
                     raise TypeError(f"'{name}' needs one row for each patient of a batch")

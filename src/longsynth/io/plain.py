@@ -10,7 +10,7 @@ whether it is one of its own. That takes longer than to copy the labels of a mil
 the usual way through here gives it none.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from longsynth.io.lines import LONGEST
 
 ROWS = 65_536  # a batch
+LISTED = 4  # bytes a cell, at most, where a file lists the values: else it takes them for a length
 _PER_HOUR = {"s": 3600.0, "ms": 3600e3, "us": 3600e6, "ns": 3600e9}
 
 
@@ -42,6 +43,22 @@ def column_types(path: Path) -> list[tuple[str, pa.DataType]]:
     """Return a Parquet file's columns; of a dictionary, what it stands for."""
     found = pq.read_schema(path)
     return [(field.name, _undictionaried(field.type)) for field in found]
+
+
+def are_labels(source: Path, columns: Mapping[str, pa.DataType]) -> bool:
+    """Whether all that is no number is text of few values, and none of them could stop DuckDB. The
+    file keeps a list of such values, so that to look at them costs far less than to copy."""
+    names = [name for name, kind in columns.items() if not is_number(kind)]
+    if not {columns[name] for name in names} <= {pa.string(), pa.large_string()}:
+        return False
+    with pq.ParquetFile(source, read_dictionary=names, pre_buffer=False) as file:
+        groups, number = map(file.metadata.row_group, range(file.num_row_groups)), len(file.schema)
+        chunks = (group.column(j) for group in groups for j in range(number))
+        text = (chunk for chunk in chunks if chunk.path_in_schema in names)
+        if any(chunk.total_uncompressed_size > LISTED * chunk.num_values for chunk in text):
+            return False
+        batches = file.iter_batches(ROWS, columns=names, use_threads=False)
+        return all(_is_sound(column.dictionary) for batch in batches for column in batch.columns)
 
 
 def copy_plain(source: Path, target: Path, columns: Sequence[str]) -> None:
@@ -86,6 +103,11 @@ def _plain(column: pa.Array) -> pa.Array:
     if is_stamp(kind):
         return _hours(column)
     return column.cast(kind)
+
+
+def _is_sound(text: pa.Array) -> bool:
+    cells = text.cast(pa.large_binary())
+    return bool(_text(cells).cast(pa.large_binary()).equals(cells))
 
 
 def _text(cells: pa.Array) -> pa.Array:

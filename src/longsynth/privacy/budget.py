@@ -6,8 +6,7 @@ gaussian  the exact curve of Gaussian noise with μ = √(2ρ); a little of ε a
           the step to discrete noise, and the ledger checks that this little is enough
 
 Formulas and proofs: docs/privacy.md, sections 6 and 7. All of it runs in decimal arithmetic with
-120 digits, whose exp, ln and sqrt are correctly rounded: errors stay far below the margin of
-1e-50 that is set aside, also where e^ε meets a tail of the normal distribution.
+120 digits and correctly rounded exp, ln and sqrt: errors stay far below the margin of 1e-50.
 """
 
 from collections.abc import Callable
@@ -27,7 +26,7 @@ EPSILON_RESERVE = Decimal("1e-9")  # of ε, kept back under `gaussian`
 DELTA_RESERVE = Decimal("1e-6")  # share of δ, likewise
 LARGEST_EPSILON, SMALLEST_DELTA = 100, 1e-30
 
-_DIGITS, _MARGIN, _FINE = Context(prec=120), Decimal("1e-50"), Decimal("1e-40")
+_DIGITS, _MARGIN, _FINE = Context(prec=120), Decimal("1e-50"), Decimal("1e-25")
 _PI = Decimal(
     "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899"
     "86280348253421170679821480865132823066470938446095505822317253594081"

@@ -91,6 +91,5 @@ class Ledger:
         a = sum(e.statistic.dimension / (24 * e.sigma**2) for e in self.entries)
         if gamma > LARGEST_GAMMA * (1 - 1e-9) or a > LARGEST_A * (1 - 1e-9):
             raise Refused(
-                "the noise is too coarse for accounting 'gaussian' at this budget: "
-                "use accounting 'zcdp' or a smaller epsilon."
+                "noise is too coarse for accounting 'gaussian': use 'zcdp' or a smaller epsilon."
             )

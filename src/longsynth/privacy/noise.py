@@ -1,8 +1,7 @@
 """Noise: exact integers in, noised integers out.
 
-A command can use one source only, OpenDP's discrete Gaussian, which draws from the operating
-system and takes no seed. A test may inject another in process; the ledger then says TEST-ONLY
-and every later step refuses the bundle.
+A command can use OpenDP's discrete Gaussian only, which draws from the operating system and has no
+seed. A test may inject another source: the ledger says TEST-ONLY and all later steps refuse it.
 """
 
 from typing import Protocol

@@ -7,9 +7,8 @@ joint  histogram, sums by cell and gram at once; left is one cell       Δ = √
 
 Proofs: docs/privacy.md, section 2. Everything here is public and exact: integer rows, integer
 radii, Δ² as a fraction. svec keeps the upper triangle, or a band of it, with integer weights 29 on
-the diagonal and 41 off it (41² ≤ 2·29²). `lift` is a public factor on the sums that makes the noise
-fine against its rounding, whatever the budget; it changes no ρ. What is `raw` is no sum and has no
-theorem: it can be disclosed by a method that makes no promise, and never released.
+the diagonal and 41 off it (41² ≤ 2·29²). `lift`, a public factor on the sums, makes noise fine
+against its rounding and changes no ρ. `raw` has no theorem: it can be disclosed, never released.
 """
 
 from dataclasses import dataclass

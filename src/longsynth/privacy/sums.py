@@ -20,6 +20,7 @@ from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
 
 Rows = NDArray[np.signedinteger[Any]]  # (n, d): whole numbers of any width
 Floats = NDArray[np.float64]
+Shared = dict[tuple[int, int, int], tuple[Rows, Floats]]  # rows, and what was made of them
 
 CHUNK, STEP = 4096, 1024  # patients a product, and at a time, as BLAS is slow with more
 STRIP = 128  # rows of a Gram matrix at a time: what a band leaves out is hardly multiplied
@@ -59,23 +60,22 @@ def require_exact(statistic: Statistic, patients: int) -> None:
     total = patients * max(entry, statistic.count_weight) * statistic.lift
     if max(CHUNK * product, row, projected) >= 1 << 53 or total >= 1 << 62:
         raise Refused(
-            f"'{statistic.name}' is too fine for exact 64-bit sums over {patients} patients: "
-            "lower grid_bits or clip_radius in the schema."
+            f"'{statistic.name}' is too fine for exact sums: lower grid_bits or clip_radius."
         )
 
 
-def add_up(statistic: Statistic, contribution: Contribution) -> Sums:
-    """Return the exact sum of a batch, each row first held to the statistic's radius."""
-    n = len(contribution.right)
+def add_up(statistic: Statistic, contribution: Contribution, shared: Shared | None = None) -> Sums:
+    """Return the exact sum of rows, each held to its radius, once for all who share them."""
+    n, shared = len(contribution.right), {} if shared is None else shared
     for rows, width in zip(contribution, (statistic.right, statistic.left), strict=True):
         if (width or rows.size) and (rows.dtype.kind != "i" or rows.shape != (n, width)):
             raise TypeError(f"a contribution must have a row for each patient, of {width} integers")
     if statistic.kind == "count":
         return Sums(statistic, n, _counts(contribution.right, statistic))
-    x = _inside(contribution.right, statistic.box, statistic.right_squared)
+    x = _inside(contribution.right, statistic.box, statistic.right_squared, shared)
     if statistic.kind == "gram":
         return Sums(statistic, n, _pairs(x, statistic))
-    c = _inside(contribution.left, isqrt(statistic.left_squared), statistic.left_squared)
+    c = _inside(contribution.left, isqrt(statistic.left_squared), statistic.left_squared, shared)
     if statistic.kind == "cross":
         return Sums(statistic, n, _product(c, x).ravel())
     if statistic.kind != "joint" or statistic.left_squared != 1:
@@ -86,15 +86,19 @@ def add_up(statistic: Statistic, contribution: Contribution) -> Sums:
     return Sums(statistic, n, np.concatenate([counts, sums, _pairs(x, statistic)]))
 
 
-def _inside(rows: Rows, box: int, squared: int) -> Floats:
+def _inside(rows: Rows, box: int, squared: int, shared: Shared) -> Floats:
     """Return the rows, each outside the box or the ball of radius² `squared` set to zero. Within
     the box all squares and sums are exact; what float64 has to round is far outside any box."""
-    held = rows.astype(np.float64, order="C")
-    inside = np.vecdot(held, held) <= squared
-    if rows.max(initial=0) > box or rows.min(initial=0) < -box:
-        inside &= (np.abs(held) <= box).all(axis=1)
-    held[~inside] = 0.0
-    return held
+    key = id(rows), box, squared
+    if key not in shared:
+        held = rows.astype(np.float64, order="C")
+        inside = np.vecdot(held, held) <= squared
+        if rows.max(initial=0) > box or rows.min(initial=0) < -box:
+            inside &= (np.abs(held) <= box).all(axis=1)
+        held[~inside] = 0.0
+        held.flags.writeable = False  # what was tested is what is added, every time
+        shared[key] = rows, held  # with the rows: while they are kept, nothing else has their id
+    return shared[key][1]
 
 
 def _counts(rows: Rows, statistic: Statistic) -> Integers:

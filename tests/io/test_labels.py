@@ -1,0 +1,60 @@
+"""Text of few values is read where it stands, unless one of them could stop the reading."""
+
+import datetime as dt
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from longsynth.io.lines import LONGEST
+from longsynth.io.plain import are_labels, column_types
+from longsynth.io.tables import CohortFolder
+from longsynth.io.writer import write_cohort
+from support import random_cohort, small_schema
+
+MANY = 2000
+
+
+def text_of(*cells: bytes) -> pa.Array:
+    """These cells over and over, whether or not they are text."""
+    raw = pa.array(cells * MANY, pa.binary())
+    return pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
+
+
+COLUMNS = {
+    "numbers alone": (pa.array(range(MANY)), True),
+    "two values": (text_of(b"north", b"south"), True),
+    "with nothing between": (pa.array(["north", None] * MANY), True),
+    "a category": (pa.array(["north", "south"] * MANY).dictionary_encode(), True),
+    "nothing at all": (pa.nulls(MANY, pa.string()), True),
+    "a wrong byte": (text_of(b"north", b"s\xfeuth"), False),
+    "too long": (text_of(b"north", b"x" * (4 * LONGEST + 1)), False),
+    "each its own": (pa.array([f"patient {i}" for i in range(MANY)]), False),
+    "bytes": (pa.array([b"north", b"south"] * MANY), False),
+    "days": (pa.array([dt.date(2020, 1, 1)] * MANY), False),
+}
+
+
+@pytest.mark.parametrize(("column", "expected"), COLUMNS.values(), ids=COLUMNS)
+def test_only_sound_text_of_few_values_is_left_where_it_is(
+    column: pa.Array, expected: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "patients.parquet"
+    table = pa.table({"id": range(len(column)), "site": column})
+    pq.write_table(table, file, row_group_size=len(column) // 2)
+    assert are_labels(file, dict(column_types(file))) is expected
+
+
+def test_a_wrong_byte_in_the_last_rows_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "patients.parquet"
+    table = pa.table({"site": pa.chunked_array([text_of(b"a", b"b"), text_of(b"a", b"\xff")])})
+    pq.write_table(table, file, row_group_size=2 * MANY)
+    assert not are_labels(file, dict(column_types(file)))
+
+
+def test_labels_of_many_patients_are_not_copied(tmp_path: Path) -> None:
+    write_cohort(tmp_path, small_schema(), random_cohort(MANY, seed=1).batches(500))
+    with CohortFolder(tmp_path) as source:
+        assert list(Path(source._scratch.name).iterdir()) == []
+        assert sum(batch.patients for batch in source.batches()) == MANY
