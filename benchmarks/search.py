@@ -1,7 +1,7 @@
 """Search: settings of one method against each other, on development seeds only.
 
-The loss is a sum over metrics. The best few, and the one that stands, are judged again on seeds
-that had no part in choosing them.
+The loss is a sum over metrics. The best few, and the one that stands, are judged again with seeds
+or noise that had no part in choosing them.
 """
 
 import argparse
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from longsynth.benchmark.cells import Kept, Key, setting
@@ -19,6 +20,7 @@ from longsynth.benchmark.worlds import world
 from longsynth.methods.method import Method
 
 PATIENTS = 504
+CHANCE = 2.0  # standard errors
 ADDED = ("brier", "ece", "marginal_ks", "correlation_error", "autocorrelation_error")
 
 
@@ -48,19 +50,39 @@ class Search:
         for name in ranked:
             print(f"{self.loss(results, 'search', name):.4f} {name}")
         for name in chosen:
-            print(f"{self.loss(results, 'again', name):.4f} again: {name}")
+            gain, error = self.ahead(results, name)
+            about = f"{gain:+.4f} ± {error:.4f} before {self.stands}"
+            print(f"{self.loss(results, 'again', name):.4f} again: {name} ({about})")
+        print(f"chosen: {self.chosen(results)}")
 
     def loss(self, results: Results, experiment: str, name: str) -> float:
-        """The mean over budgets of five errors less AUPRC: each lies between 0 and about .4."""
-        found = []
-        for epsilon in self.epsilons:
-            label = setting(PATIENTS, epsilon)
-            mean = {
-                metric: float(np.mean(results.values(experiment, name, label, metric)))
-                for metric in (*ADDED, "auprc")
-            }
-            found.append(sum(mean[metric] for metric in ADDED) - mean["auprc"])
-        return float(np.mean(found))
+        return float(self.losses(results, experiment, name).mean())
+
+    def losses(self, results: Results, experiment: str, name: str) -> NDArray[np.float64]:
+        """For each seed, the mean over budgets of five errors less AUPRC: each lies between 0 and
+        about .4."""
+        signs = dict.fromkeys(ADDED, 1.0) | {"auprc": -1.0}
+        found = [
+            [
+                sign * np.asarray(results.values(experiment, name, setting(PATIENTS, e), metric))
+                for metric, sign in signs.items()
+            ]
+            for e in self.epsilons
+        ]
+        return np.asarray(np.sum(found, axis=1).mean(axis=0))
+
+    def ahead(self, results: Results, name: str) -> tuple[float, float]:
+        """By how much a setting that was judged again lies before the one that stands, over the
+        same patients, and the standard error of that."""
+        stands = self.losses(results, "again", self.stands)
+        gain = stands - self.losses(results, "again", name)
+        return float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain)))
+
+    def chosen(self, results: Results) -> str:
+        """The best of those judged again, or what stands if that is no more than chance."""
+        best = min(results.methods("again"), key=lambda name: self.loss(results, "again", name))
+        gain, error = self.ahead(results, best)
+        return best if gain > CHANCE * error else self.stands
 
     def _judge(
         self, out: Path, experiment: str, names: Iterable[str], seeds: Iterable[int]
