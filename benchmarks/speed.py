@@ -94,6 +94,9 @@ def _of_size(scratch: Path, patients: int) -> Figures:
         "sample": _measured("sample", plain, drawn, patients, "trust"),
         "write": _least("write", drawn),
         "copula-score": _measured("fit", plain, "copula-score"),
+        "copula-score sample": _measured(
+            "sample", plain, scratch / f"made{patients}", patients, "copula-score"
+        ),
     }
     products = [_least("syrk", patients, width)["cpu"] for width in _widths(patients)]
     row["copula-score floor"] = {"cpu": len(products) * row["scan"]["cpu"] + sum(products)}
@@ -119,23 +122,25 @@ def ratios(row: Figures) -> dict[str, float]:
     }
     if "copula-score" in row:  # an earlier result may be without
         found["copula-score"] = row["copula-score"]["cpu"] / row["copula-score floor"]["cpu"]
+    if "copula-score sample" in row:
+        found["copula-score sample"] = row["copula-score sample"]["cpu"] / row["write"]["cpu"]
     return found
 
 
 def _show(content: Figures, before: Figures) -> None:
     earlier = {row["patients"]: ratios(row) for row in before.get("sizes", [])}
-    print(f"{'patients':>9} {'':<16}{'CPU':>9}{'peak':>9}{'ratio':>7}{'before':>8}")
+    print(f"{'patients':>9} {'':<20}{'CPU':>9}{'peak':>9}{'ratio':>7}{'before':>8}")
     keys = {"fit": "trust", "fit, not sorted": "shuffled", "fit, command": "command"}
     for row in content["sizes"]:
         for name, ratio in ratios(row).items():
             found, last = row[keys.get(name, name)], earlier.get(row["patients"], {}).get(name)
             note = "" if last is None else f"{last:>8.1f}" + " slower" * (ratio > SLOWER * last)
             print(
-                f"{row['patients']:>9,} {name:<16}{found['cpu']:>8.2f}s{found['peak']:>6.0f} MB"
+                f"{row['patients']:>9,} {name:<20}{found['cpu']:>8.2f}s{found['peak']:>6.0f} MB"
                 f"{ratio:>7.1f}{note}"
             )
     for row in content["widths"]:
-        print(f"D = {row['width']:>5,} {'fit':<16}{row['cpu']:>8.2f}s{row['peak']:>6.0f} MB")
+        print(f"D = {row['width']:>5,} {'fit':<20}{row['cpu']:>8.2f}s{row['peak']:>6.0f} MB")
 
 
 def _least(name: str, *arguments: object) -> Figures:

@@ -68,8 +68,8 @@ slots by their distance in a few groups, `dp-markov` counts steps from one slot 
 means are added, and values clipped and written, in float64. A chunk of 16,384 patients takes
 {normal32:.1f} ms of draws and {product32:.1f} ms for the product; in float64 it would be
 {normal64:.1f} and {product64:.1f} ms. That spares {gain:.0f} % of drawing and writing a chunk at
-{patients:,} patients: most of the time goes elsewhere. `copula-score` balances its draws against
-each other, for which it needs float64.
+{patients:,} patients: most of the time goes elsewhere. `copula-score` draws in float64, and
+balances and multiplies in float32.
 """
 
 NAMES = {
@@ -78,6 +78,7 @@ NAMES = {
     "fit, command": ("`trust`, command", "command"),
     "sample": ("`trust`, sample", "sample"),
     "copula-score": ("`copula-score`, sorted", "copula-score"),
+    "copula-score sample": ("`copula-score`, sample", "copula-score sample"),
 }
 
 

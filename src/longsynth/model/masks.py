@@ -31,7 +31,7 @@ class Masks:
 def repaired(scores: Floats, used: Bools, least: NDArray[np.int64]) -> Bools:
     """Observe where the score is positive; where that is too rare, at the largest scores too."""
     observed = used & (scores >= 0)
-    seen, could = observed.sum(axis=1), used.sum(axis=1)
+    seen, could = _over_time(observed), _over_time(used)
     patient, variable = np.nonzero(seen < np.minimum(could, least))  # few: to rank all is slow
     if len(patient):
         rare, there = scores[patient, :, variable], used[patient, :, variable]  # (few, T)
@@ -40,3 +40,8 @@ def repaired(scores: Floats, used: Bools, least: NDArray[np.int64]) -> Bools:
         wanted = np.broadcast_to(least, seen.shape)[patient, variable]
         observed[patient, :, variable] |= there & (rank < wanted[:, None])
     return np.asarray(observed)
+
+
+def _over_time(cells: Bools) -> NDArray[np.int64]:
+    """(n, V): how many of (n, T, V). Slot by slot, as numpy is slow along an axis in the middle."""
+    return np.asarray(sum(cells[:, t].astype(np.int64) for t in range(cells.shape[1])))
