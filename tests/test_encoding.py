@@ -1,5 +1,7 @@
 """Encoding: bounded whatever a record holds, invertible where it is not clipped."""
 
+from math import sqrt
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -28,12 +30,30 @@ def test_every_record_ends_inside_its_radii(values: list[float], gaps: list[floa
     assert (k**2).sum() <= 4096**2
 
 
-@given(st.integers(0, 2**32), st.integers(1, 400), st.integers(1, 10**9))
-def test_rounding_never_leaves_the_ball(seed: int, width: int, squared: int) -> None:
+@pytest.mark.parametrize("number", [np.float64, np.float32])
+@given(st.integers(0, 2**32), st.integers(1, 400), st.integers(1, 2**60))
+def test_rounding_never_leaves_the_ball(
+    number: type[np.floating], seed: int, width: int, squared: int
+) -> None:
     rng = np.random.default_rng(seed)
-    rows = rng.normal(size=(20, width)) * rng.choice([0.1, 10, 1e4], (20, 1))
-    k = encoding.hold(rows, squared)
+    rows = rng.normal(size=(20, width)) * rng.choice([0.1, 10, 1e4, sqrt(squared)], (20, 1))
+    k = encoding.hold(rows.astype(number), squared).astype(np.int64)
     assert ((k**2).sum(axis=1) <= squared).all()
+
+
+@pytest.mark.parametrize("number", [np.float64, np.float32])
+@given(st.integers(0, 2**32), st.integers(1, 3000))
+def test_a_row_as_long_as_the_radius_stays_in_the_ball_and_near_its_edge(
+    number: type[np.floating], seed: int, width: int
+) -> None:
+    """Where a norm cannot tell whether the integers are inside."""
+    rng, radius = np.random.default_rng(seed), 1 << 14
+    rows = rng.normal(size=(50, width))
+    rows *= rng.normal(1, 1e-3, (50, 1)) / np.linalg.norm(rows, axis=1, keepdims=True)
+    k = encoding.hold(rows.astype(number), radius**2, radius).astype(np.int64)
+    norms = np.sqrt((k**2).sum(axis=1))
+    assert (norms <= radius).all()
+    assert (norms >= 0.98 * radius - np.sqrt(width)).all()
 
 
 def test_a_row_inside_the_ball_is_only_rounded() -> None:

@@ -9,6 +9,7 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longsynth.privacy.sums import Rows
 from longsynth.records import Bools, Cohort, Floats, Ints
@@ -127,20 +128,25 @@ def on_grid(features: Floats, grid: int) -> Rows:
     return np.rint(scaled, out=scaled).astype(np.int32)
 
 
-def hold(rows: Floats, squared: int, scale: float = 1.0, out: Rows | None = None) -> Rows:
+def hold(
+    rows: Floats | NDArray[np.float32], squared: int, scale: float = 1.0, out: Rows | None = None
+) -> Rows:
     """Round finite rows times `scale` to integers; scale back further those that leave the ball of
     radius² `squared`."""
-    radius, off = sqrt(squared), sqrt(rows.shape[1]) / 2  # rounding moves a row by `off` at most
-    norms = np.sqrt(np.vecdot(rows, rows))
-    norms *= scale
-    outside = norms > radius + off + 1
-    near = np.flatnonzero(~outside & (norms > radius - off - 1))
+    radius, width = sqrt(squared), rows.shape[1]
+    # How far a norm may be off: to round to integers moves a row by half the root of its width at
+    # most, and every square and product before is rounded by its type.
+    rounded = radius * (width + 4) * float(np.finfo(rows.dtype).eps) / 2
+    off = sqrt(width) / 2 + rounded + 1
+    scaled = rows * scale
+    norms = np.sqrt(np.vecdot(scaled, scaled), dtype=np.float64)
+    outside = norms > radius + off
+    near = np.flatnonzero(~outside & (norms > radius - off))
     if len(near):
-        k = np.rint(rows[near] * scale)
+        k = np.rint(scaled[near]).astype(np.float64)
         outside[near] = np.einsum("ij,ij->i", k, k) > squared
-    scaled: Floats = rows * scale
     if outside.any():  # scaled so far that rounding cannot carry a row back out
-        room = max(radius - off - 1, 0.0)
+        room = max(radius - off, 0.0)
         scaled[outside] *= (room / norms[outside])[:, None]
     held = np.empty(rows.shape, _whole(squared)) if out is None else out
     held[:] = np.rint(scaled, out=scaled)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from copula.fitted import bundle_of
-from longsynth import model_of, sample
+from longsynth import model_of, sample, simulate, simulated_schema
 from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.method import CopulaScore
 from longsynth.records import Cohort
@@ -48,6 +48,20 @@ def test_a_row_is_the_same_in_any_batch_and_any_order(schema: Schema, cohort: Co
             assert np.array_equal(np.concatenate([p[name].right for p in parts]), right), name
             assert np.array_equal(mixed[name].right, right[order]), name
             assert np.array_equal(alone[name].right, right[5:6]), name
+
+
+def test_a_row_is_the_same_in_a_batch_of_any_size() -> None:
+    """Products of many small numbers round by their order, which is the patient's own."""
+    cohort, method = simulate(300, seed=4), CopulaScore()
+    settled = simulated_schema().settled(cohort.patients)
+    for stage in method.stages(settled):
+        so_far = earlier(method, settled, stage)
+        whole = method.contributions(cohort, settled, stage, so_far)
+        for size in (1, 2, 3, 7, 63, 64, 65, 257):
+            parts = [method.contributions(b, settled, stage, so_far) for b in cohort.batches(size)]
+            for name, contribution in whole.items():
+                found = np.concatenate([part[name].right for part in parts])
+                assert np.array_equal(found, contribution.right), (name, size)
 
 
 def test_a_pass_reads_its_own_releases_and_not_those_of_another_fit() -> None:

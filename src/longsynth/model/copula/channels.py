@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from longsynth.model.copula.codes import Codes, Floats32, Whole, code_number
 from longsynth.model.copula.marginal import Marginal
 from longsynth.model.copula.ruler import PLAIN_SCALE, Ruler
 from longsynth.remembered import remembered
@@ -14,19 +15,18 @@ from longsynth.scaling import Scaling
 from longsynth.schema import Schema
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 GAP_WEIGHT = 0.5  # of the gap beside values: it has its own line, and takes room from them
 
 
 class Seen(NamedTuple):
-    """What a batch of records shows, on [-1, 1]. Of what is static, every slot shows the same."""
+    """Codes of what a batch of records shows. Of what is static, every slot shows the same."""
 
-    unit: Floats  # (n, T, V), 0 where not observed
-    observed: Bools  # (n, T, V)
-    gaps: Floats  # (n, T), 0 where not known
-    timed: Bools  # (n, T)
-    used: Bools  # (n, T)
+    values: Whole  # (n, T, V)
+    gaps: Whole  # (n, T)
+    length: Ints  # (n,): slots in use
 
 
 @remembered
@@ -49,6 +49,20 @@ def rulers(schema: Schema) -> tuple[Ruler, ...]:
             place = plain.reference_in_unit(v, variable.centre, variable.scale)
         found.append(Ruler(levels, *place, ordered=variable.kind != "nominal"))
     return (*found, Ruler(), Ruler())
+
+
+class Coding(NamedTuple):
+    """Rows of a batch as codes."""
+
+    values: Codes  # of T · V columns
+    gaps: Codes  # of T columns
+
+
+@remembered
+def coding(schema: Schema) -> Coding:
+    *variables, first, later = rulers(schema)
+    gaps = first, *[later] * (schema.slots - 1)
+    return Coding(Codes(tuple(variables) * schema.slots), Codes(gaps))
 
 
 def channel_number(schema: Schema) -> int:  # m
@@ -83,23 +97,37 @@ class Channels:
         rest = [GAP_WEIGHT * values[-1], *([self.length.gain] if self.length else [])]
         return np.concatenate([values[: len(self.rates)], density, rest])
 
-    def of(self, seen: Seen) -> Floats:
+    def of(self, seen: Seen) -> Floats32:
         """(n, T, m): normal scores, 0 if missing; marks less their rate; the gap's score. All are
         zero in padding, but for what is static, which has none."""
-        variables = len(self.rates)
-        found = np.zeros((*seen.used.shape, self.number))
-        for v, marginal in enumerate(self.marginals[:variables]):  # numpy is slow across a few
-            shown = seen.observed[:, :, v]
-            score = np.take(marginal.scores, marginal.ruler.cell(seen.unit[:, :, v]))
-            np.multiply(score, shown, out=found[:, :, v])
-            np.subtract(shown, self.rates[v], out=found[:, :, variables + v])
-        first, later = self.marginals[variables:]
-        gap = found[:, :, 2 * variables]
-        gap[:, 0] = first.scores[first.ruler.cell(seen.gaps[:, 0])]
-        gap[:, 1:] = later.scores[later.ruler.cell(seen.gaps[:, 1:])]
-        gap *= GAP_WEIGHT * seen.timed
+        n, slots, variables = shape = seen.values.shape
+        scores, marks, starts = self._of_codes
+        place = seen.values.reshape(n, -1) + np.tile(starts, slots)  # numpy is slow across a few
+        found = np.empty((n, slots, self.number), np.float32)
+        found[:, :, :variables] = np.take(scores, place).reshape(shape)
+        found[:, :, variables : 2 * variables] = np.take(marks, place).reshape(shape)
+        gap, (first, later) = found[:, :, 2 * variables], self.marginals[variables:]
+        gap[:, 0] = np.take(GAP_WEIGHT * _scores(first), seen.gaps[:, 0])
+        gap[:, 1:] = np.take(GAP_WEIGHT * _scores(later), seen.gaps[:, 1:])
         if self.length:
-            found[:, :, -1] = self.length.scores[seen.used.sum(axis=1)][:, None]
-        if not seen.used.all():
-            found *= seen.used[:, :, None] | self.is_static
+            found[:, :, -1] = self.length.scores[seen.length][:, None]
         return found
+
+    @cached_property
+    def _of_codes(self) -> tuple[Floats32, Floats32, Ints]:
+        """Score and mark of every code of every variable, and (V,) where each one's begin."""
+        found = self.marginals[: len(self.rates)]
+        scores = np.concatenate([_scores(marginal) for marginal in found])
+        marks = np.concatenate([_marks(*pair) for pair in zip(found, self.rates, strict=True)])
+        ends = np.cumsum([code_number(marginal.ruler) for marginal in found])
+        return scores, marks, np.concatenate([[0], ends[:-1]])
+
+
+def _scores(marginal: Marginal) -> Floats32:
+    return np.concatenate([[0.0], marginal.scores, [0.0]]).astype(np.float32)
+
+
+def _marks(marginal: Marginal, rate: float) -> Floats32:
+    """Of every code: observed or not, less the rate, and nothing past the end."""
+    observed = np.full(marginal.ruler.cells, 1 - rate)
+    return np.concatenate([[-rate], observed, [0.0]]).astype(np.float32)

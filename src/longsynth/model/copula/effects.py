@@ -13,6 +13,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from longsynth.model.copula.codes import Floats32
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -35,10 +37,11 @@ def time_shapes(slots: int) -> Floats:
     return np.asarray(found / np.sqrt((found**2).mean(axis=1, keepdims=True)))
 
 
-def features(u: Floats) -> Floats:
+def features(u: Floats32) -> Floats32:
     """(n, T, m) to (n, P, m): the mean product with each shape."""
-    shapes = time_shapes(u.shape[1])
-    return np.asarray(np.matmul(shapes, u) / u.shape[1])  # a product for each patient
+    slots = u.shape[1]
+    means = (time_shapes(slots) / slots).astype(np.float32)
+    return np.asarray(np.matmul(means, u))  # a product for each patient
 
 
 @dataclass(frozen=True)

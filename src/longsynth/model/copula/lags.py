@@ -6,6 +6,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from longsynth.model.copula.codes import Floats32
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -38,17 +40,17 @@ class Lags:
         """Numbers in a row."""
         return len(self.groups) * self.channels * (self.channels + 1) // 2
 
-    def rows(self, u: Floats) -> Floats:
+    def rows(self, u: Floats32) -> Floats32:
         """(n, T, m) to (n, size): each group's mean product, symmetric, so the upper triangle with
         √2 off the diagonal, which keeps lengths. A channel's own square is known, and left out."""
         groups, m = len(self.groups), self.channels
-        u = u.astype(np.float32)  # its rounding is far below that to integers, and it is faster
         ahead = np.matmul(self._pairs.reshape(-1, self.slots), u)  # (n, T · groups, m)
         shifted = ahead.reshape(len(u), self.slots, groups * m)
-        product = np.matmul(u.transpose(0, 2, 1), shifted)  # (n, m, groups · m)
+        product = np.matmul(u.transpose(0, 2, 1), shifted)  # (n, m, groups · m), one by one
         place, kept = self._kept
-        rows = np.take(product.reshape(len(u), -1), place, axis=1)
-        return np.asarray(np.multiply(rows, kept, out=rows), np.float64)
+        rows: Floats32 = np.take(product.reshape(len(u), -1), place, axis=1)
+        rows *= kept
+        return rows
 
     def blocks(self, row: Floats) -> Floats:
         """(size,) to (groups, m, m)."""
@@ -74,7 +76,7 @@ class Lags:
         return deviation * np.where(np.eye(self.channels, dtype=bool), 1.0, np.sqrt(0.5))
 
     @cached_property
-    def _pairs(self) -> NDArray[np.float32]:
+    def _pairs(self) -> Floats32:
         """(T, groups, T): each pair of slots of a group, in either order, by half its part."""
         distance = np.abs(np.arange(self.slots)[:, None] - np.arange(self.slots))
         chosen = [(low <= distance) & (distance <= high) for low, high in self.groups]
@@ -83,7 +85,7 @@ class Lags:
         return np.ascontiguousarray(found.transpose(1, 0, 2), np.float32)
 
     @cached_property
-    def _kept(self) -> tuple[Ints, NDArray[np.float32]]:
+    def _kept(self) -> tuple[Ints, Floats32]:
         """(size,) each: where the numbers of a row stand in (m, groups · m), and their weights."""
         groups, ((one, other), weight) = np.arange(len(self.groups))[:, None], self._upper
         place = (one * len(self.groups) + groups) * self.channels + other

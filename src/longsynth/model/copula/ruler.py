@@ -11,7 +11,6 @@ Ints = NDArray[np.int64]
 
 FINE = 256  # cells of a continuous measure; finer than any released detail
 PLAIN_SCALE = 0.25  # of the half range, where the schema names no centre and scale
-PARTS, SLACK = 1 << 14, 1e-12  # of the line from -1 to 1, to look up cells
 REACH = 1.5  # scales of the logistic curve: patients spread further than the public reference
 
 
@@ -30,20 +29,12 @@ class Ruler:
         return self.levels or FINE
 
     def cell(self, unit: Floats) -> Ints:
-        """Return the cell of each number in [-1, 1]."""
+        """Return the cell of each number in [-1, 1], and one for any other or none."""
         if self.levels:
             place = np.rint((unit + 1) / 2 * (self.levels - 1))
-            return np.clip(place, 0, self.levels - 1).astype(np.int64)
-        first, ends = _looked_up(self)
-        if not len(first):
-            return self.on_curve(unit)
-        found = np.take(first, ((unit + 1) * (PARTS / 2)).astype(np.int64), mode="clip")
-        found += unit >= np.take(ends, found)
-        return np.asarray(found)
-
-    def on_curve(self, unit: Floats) -> Ints:
-        """The cell of a continuous measure, by definition."""
-        return np.clip(np.floor(FINE * self._curve(unit)), 0, FINE - 1).astype(np.int64)
+        else:
+            place = np.floor(FINE * self._curve(unit))
+        return np.fmin(np.fmax(place, 0), self.cells - 1).astype(np.int64)
 
     def unit(self, position: Floats) -> Floats:
         """Return the number at a position from 0 to G, the inverse of `cell`."""
@@ -86,28 +77,6 @@ class Ruler:
         low, high = self._ends
         reached = _logistic((unit - self.centre) / self._width)
         return np.asarray((reached - low) / max(high - low, 1e-12))
-
-
-@lru_cache(maxsize=256)
-def _looked_up(ruler: Ruler) -> tuple[Ints, Floats]:
-    """The cell in which each part of the line begins, and the number at which each cell ends: two
-    look-ups instead of a curve for every value. Nothing where a part holds the end of two cells.
-    """
-    bits = np.full(FINE - 1, np.array(1.0).view(np.int64))  # they rise as their numbers do
-    low, high = -bits, bits
-    while (high - low > 1).any():
-        middle = (low + high) // 2
-        beyond = ruler.on_curve(_number(middle)) > np.arange(FINE - 1)
-        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
-    ends, begins = _number(high), np.arange(PARTS + 2) * (2 / PARTS) - 1
-    first = np.searchsorted(ends, begins - SLACK, side="right")
-    if (np.diff(first) > 1).any():
-        return first[:0], ends
-    return first, np.append(ends, np.inf)
-
-
-def _number(bits: Ints) -> Floats:
-    return np.copysign(np.abs(bits).view(np.float64), bits)
 
 
 @lru_cache(maxsize=32)

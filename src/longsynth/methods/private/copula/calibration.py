@@ -27,6 +27,7 @@ from longsynth.methods.private.copula.reading import (
 )
 from longsynth.methods.private.copula.rows import left_rows, marginal_rows, seen_of
 from longsynth.methods.private.copula.rules import EVENT_WEIGHT, PLACE_WEIGHT, SHAPE_WEIGHTS, Rules
+from longsynth.model.copula.codes import Floats32
 from longsynth.model.copula.effects import (
     ALONG,
     NOT_ALONG,
@@ -93,7 +94,7 @@ def _unbent(
     """Count a generated cohort as the real one was, and take off what differs from the formulas."""
     schema, rules, lags = bundle.schema, Rules.of(bundle.schema), lags_of(bundle)
     seen, sums = seen_of(cohort, schema), released.sums
-    waves = marginal_rows(seen, schema, rules)
+    waves = marginal_rows(seen, schema)
     target = first(bundle, (_clipped(waves, rules.marginal_radius) - waves).mean(axis=0))
 
     u = known.channels.of(seen)
@@ -123,6 +124,7 @@ def _unbent(
     )
 
 
-def _clipped(rows: Floats, radius: float) -> Floats:
+def _clipped(rows: Floats | Floats32, radius: float) -> Floats:
+    rows = np.asarray(rows, np.float64)  # to be summed over many patients
     norms = np.sqrt((rows**2).sum(axis=1, keepdims=True))
     return np.asarray(rows * np.minimum(1.0, radius / np.maximum(norms, 1e-12)))

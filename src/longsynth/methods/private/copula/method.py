@@ -39,6 +39,7 @@ from longsynth.methods.private.copula.rules import (
 )
 from longsynth.methods.private.copula.settings import settings
 from longsynth.model.copula.channels import Channels, channel_number
+from longsynth.model.copula.codes import Floats32
 from longsynth.model.copula.effects import features, time_shapes
 from longsynth.model.copula.lags import Lags
 from longsynth.model.model import Model
@@ -91,7 +92,7 @@ class CopulaScore:
                 EVENT: Contribution(2 * schema.strata[cell, 2:] - 1, ones),
                 STRATA: Contribution(encoding.one_hot(cell, len(schema.strata))),
                 LENGTHS: lines.length_rows(batch, schema),
-                MARGINALS: held(marginal_rows(seen, schema, rules), rules.marginal_radius),
+                MARGINALS: held(marginal_rows(seen, schema), rules.marginal_radius),
             }
         encoder = _encoder(so_far, self.choices)
         u = encoder.channels.of(seen)
@@ -139,7 +140,6 @@ class _Encoder(NamedTuple):
 # The last, and what for: a pass asks for it batch by batch, and an attack plays it again.
 _KEPT: dict[bytes, tuple[tuple[Schema, int, Choices], _Encoder]] = {}
 FEW = 4
-BLOCK = 256  # rows at a time: they are wide, and few stay in a processor's cache
 
 
 def _encoder(so_far: Bundle, choices: Choices) -> _Encoder:
@@ -165,10 +165,7 @@ def _ball(name: str, meaning: str, right: int, **left: Any) -> Statistic:
     return Statistic(name, meaning, "cross", right, GRID**2, grid=GRID, **sides)
 
 
-def held(rows: Floats, radius: float, left: Ints | None = None) -> Contribution:
+def held(rows: Floats32, radius: float, left: Ints | None = None) -> Contribution:
     """Each row over its radius, and scaled back into the unit ball where it is longer."""
-    right = np.empty(rows.shape, np.int32)
-    for start in range(0, len(rows), BLOCK):
-        block = slice(start, start + BLOCK)
-        encoding.hold(rows[block] / radius, GRID**2, GRID, out=right[block])
+    right = encoding.hold(rows, GRID**2, GRID / radius)
     return Contribution(right, np.ones((len(rows), 1), np.int64) if left is None else left)

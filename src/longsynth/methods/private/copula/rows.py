@@ -4,66 +4,69 @@ import numpy as np
 
 from longsynth import encoding
 from longsynth.methods.private.copula.rules import EVENT_WEIGHT, PLACE_WEIGHT, Rules, weights
-from longsynth.model.copula.channels import Seen, plain_scaling, rulers
-from longsynth.records import Bools, Cohort, Floats, Ints
+from longsynth.model.copula.channels import Seen, coding, plain_scaling, rulers
+from longsynth.model.copula.codes import UNSEEN, Floats32, Whole, code_number, past_end
+from longsynth.records import Cohort, Ints
+from longsynth.remembered import remembered
 from longsynth.schema import Schema
 
 
 def seen_of(batch: Cohort, schema: Schema) -> Seen:
     """Return what a batch shows; of what is static, the same in every slot."""
-    scaling, static = plain_scaling(schema), np.array(schema.layout.static)
-    observed = encoding.seen(batch, schema)
-    unit = scaling.unit(batch.values, observed)
+    scaling, code, n = plain_scaling(schema), coding(schema), batch.patients
+    observed = encoding.seen(batch, schema).reshape(n, -1)
+    unit = scaling.unit(batch.values).reshape(n, -1)
+    values = code.values.of(unit, observed).reshape(batch.values.shape)
+    slots, static = np.arange(schema.slots), np.array(schema.layout.static)
     if static.any():
-        unit = np.where(static, unit[:, :1], unit)
-        observed = np.where(static, observed[:, :1], observed)
-    slots = np.arange(schema.slots)
-    length = batch.length if schema.length == "variable" else np.full(batch.patients, schema.slots)
-    timed = np.isfinite(batch.gaps) & (slots < batch.length[:, None])
-    gaps = scaling.encode_gaps(np.where(timed, batch.gaps, 0.0))
-    return Seen(
-        unit=unit,
-        observed=observed,
-        gaps=np.where(timed, gaps, 0.0),
-        timed=timed,
-        used=slots < length[:, None],
-    )
+        values = np.where(static, values[:, :1], values)
+    length = encoding.lengths(batch, schema)
+    timed = np.isfinite(batch.gaps) & (slots < length[:, None])
+    if schema.length == "variable":
+        past = np.array([past_end(ruler) for ruler in rulers(schema)[: len(static)]], np.int32)
+        values = np.where((slots < length[:, None])[:, :, None] | static, values, past)
+    else:  # what a shorter record lacks is missing
+        length = np.full(n, schema.slots)
+    return Seen(values, code.gaps.of(scaling.encode_gaps(batch.gaps), timed), length)
 
 
-def marginal_rows(seen: Seen, schema: Schema, rules: Rules) -> Floats:
+def marginal_rows(seen: Seen, schema: Schema) -> Floats32:
     """(n, width): mean waves of every measure over its slots, then how often each variable is
     observed less how often not."""
-    variables, static, weigh = len(schema.variables), schema.layout.static, weights(schema, rules)
-    found, start = np.empty((len(seen.used), sum(map(len, weigh)) + variables)), 0
-    times = []  # each measure is shown
-    for j, (ruler, weight) in enumerate(zip(rulers(schema), weigh, strict=True)):
+    tables, variables = _tables(schema), len(schema.variables)
+    shown = [*np.moveaxis(seen.values, 2, 0), seen.gaps[:, :1], seen.gaps[:, 1:]]
+    waves = sum(table.shape[1] - 1 for table in tables)
+    found, start = np.empty((len(seen.gaps), waves + variables), np.float32), 0
+    for j, (codes, table) in enumerate(zip(shown, tables, strict=True)):
+        summed, end = _summed(codes, table), start + table.shape[1] - 1
+        found[:, start:end] = summed[:, :-1]
         if j < variables:
-            at, shown = seen.unit[:, :, j], seen.observed[:, :, j] & seen.used
-            if static[j]:
-                at, shown = at[:, :1], seen.observed[:, :1, j]
-        else:
-            asked = slice(0, 1) if j == variables else slice(1, None)
-            at, shown = seen.gaps[:, asked], seen.timed[:, asked]
-        end, table = start + len(weight), ruler.waves(rules.waves) * weight
-        times.append(_mean_waves(ruler.cell(at), shown, table, out=found[:, start:end]))
+            found[:, waves + j] = summed[:, -1]
         start = end
-    observed = np.stack(times[:variables], axis=1)
-    marks = (2 * observed - seen.used.sum(axis=1)[:, None]) / schema.slots
-    once = np.where(seen.observed[:, 0], 1.0, -1.0)
-    np.multiply(np.where(static, once, marks), rules.mark_weight, out=found[:, start:])
     return found
 
 
-def _mean_waves(cell: Ints, shown: Bools, table: Floats, out: Floats) -> Ints:
-    """Write (n, K): rows of the table (G, K), summed over the slots that show a cell (n, T), over
-    T. Return how many slots do (n,)."""
+@remembered
+def _tables(schema: Schema) -> list[Floats32]:
+    """Of each measure (codes, K + 1): what a slot adds to the mean waves, and to the mark."""
+    rules, variables, slots = Rules.of(schema), len(schema.variables), schema.slots
+    asked = [*[slots] * variables, 1, max(slots - 1, 1)]
+    found = []
+    for ruler, weight, times in zip(rulers(schema), weights(schema, rules), asked, strict=True):
+        table = np.zeros((code_number(ruler), len(weight) + 1), np.float32)
+        table[1:-1, :-1] = ruler.waves(rules.waves) * weight / times
+        table[UNSEEN, -1], table[1:-1, -1] = -rules.mark_weight / times, rules.mark_weight / times
+        found.append(table)
+    return found
+
+
+def _summed(codes: Whole, table: Floats32) -> Floats32:
+    """(n, K): the rows of the table (codes, K) at a patient's codes (n, T), added up."""
     from scipy.sparse import csr_array  # here, so that planning need not wait for it
 
-    times = shown.sum(axis=1)
-    ends = np.concatenate([[0], np.cumsum(times)])
-    counts = csr_array((np.ones(int(ends[-1])), cell[shown], ends), shape=(len(cell), len(table)))
-    np.divide(counts @ table, max(cell.shape[1], 1), out=out)
-    return np.asarray(times)
+    n, slots = codes.shape
+    ones, ends = np.ones(codes.size, np.float32), np.arange(n + 1, dtype=np.int32) * slots
+    return np.asarray(csr_array((ones, codes.ravel(), ends), shape=(n, len(table))) @ table)
 
 
 def left_rows(schema: Schema, stratum: Ints) -> Ints:

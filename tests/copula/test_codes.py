@@ -1,0 +1,65 @@
+"""Codes: looked up for many columns at once, they say what each column's ruler says."""
+
+import numpy as np
+import pytest
+
+from longsynth.model.copula.codes import PARTS, UNSEEN, Codes
+from longsynth.model.copula.ruler import Ruler
+
+RULERS = [
+    pytest.param(Ruler(), id="continuous"),
+    pytest.param(Ruler(None, 0.9, 0.02), id="narrow, near a bound"),
+    pytest.param(Ruler(None, -0.4, 2.0), id="wide"),
+    pytest.param(Ruler(levels=2), id="binary"),
+    pytest.param(Ruler(levels=7), id="levels"),
+    pytest.param(Ruler(None, 0.3, 1e-3), id="cells narrower than a part"),
+    pytest.param(Ruler(None, 0.3, 1e-9), id="cells far narrower than a part"),
+    pytest.param(Ruler(levels=100_000), id="more levels than parts"),
+]
+
+
+def codes(ruler: Ruler, numbers: np.ndarray) -> np.ndarray:
+    return Codes((ruler,)).of(numbers[:, None], np.ones((len(numbers), 1), bool))[:, 0]
+
+
+def about_every_end(ruler: Ruler) -> np.ndarray:
+    """Numbers beside each other, between which a cell ends, and those about them."""
+    line = np.concatenate([np.linspace(-1, 1, 4001), ruler.centre + ruler.scale * np.arange(-9, 9)])
+    line = np.unique(np.clip(line, -1, 1))
+    low, high = line[:-1].copy(), line[1:].copy()
+    for _ in range(60):
+        middle = (low + high) / 2
+        same = ruler.cell(middle) == ruler.cell(low)
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    beside = [np.nextafter(x, way) for x in (low, high) for way in (-2, 2)]
+    return np.clip(np.concatenate([line, low, high, *beside, [0.0, -0.0, 5e-324]]), -1, 1)
+
+
+@pytest.mark.parametrize("ruler", RULERS)
+def test_a_code_is_what_the_ruler_says_up_to_the_last_bit(ruler: Ruler) -> None:
+    numbers = about_every_end(ruler)
+    parts = np.arange(PARTS + 1) * (2 / PARTS) - 1
+    numbers = np.concatenate([numbers, parts, np.nextafter(parts[1:], -2)])
+    assert np.array_equal(codes(ruler, numbers), ruler.cell(numbers) + 1)
+
+
+def test_each_column_is_read_by_its_own_ruler() -> None:
+    rulers = (Ruler(), Ruler(levels=3), Ruler(None, 0.5, 0.1), Ruler())
+    unit = np.random.default_rng(1).uniform(-1, 1, (500, 4))
+    found = Codes(rulers).of(unit, np.ones(unit.shape, bool))
+    for j, ruler in enumerate(rulers):
+        assert np.array_equal(found[:, j], ruler.cell(unit[:, j]) + 1)
+
+
+def test_what_is_not_seen_has_one_code_whatever_number_stands_there() -> None:
+    unit = np.array([[0.1, np.nan], [np.nan, 0.2], [np.inf, -np.inf], [1e300, -1e300]])
+    found = Codes((Ruler(), Ruler(levels=2))).of(unit, np.zeros(unit.shape, bool))
+    assert (found == UNSEEN).all()
+
+
+def test_any_number_has_a_code_even_one_that_no_encoding_gives() -> None:
+    """An index out of range would end a fit, and say that such a number was there."""
+    odd = np.array([-np.inf, -5.0, -1 - 1e-9, 1 + 1e-9, 5.0, 1e300, np.inf, np.nan])
+    with np.errstate(invalid="ignore"):
+        found = codes(Ruler(), odd)
+    assert ((found > UNSEEN) & (found <= Ruler().cells)).all()
