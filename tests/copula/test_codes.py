@@ -11,6 +11,7 @@ RULERS = [
     pytest.param(Ruler(None, 0.9, 0.02), id="narrow, near a bound"),
     pytest.param(Ruler(None, -0.4, 2.0), id="wide"),
     pytest.param(Ruler(levels=2), id="binary"),
+    pytest.param(Ruler(levels=3), id="levels that meet where parts do"),
     pytest.param(Ruler(levels=7), id="levels"),
     pytest.param(Ruler(None, 0.3, 1e-3), id="cells narrower than a part"),
     pytest.param(Ruler(None, 0.3, 1e-9), id="cells far narrower than a part"),
@@ -19,7 +20,10 @@ RULERS = [
 
 
 def codes(ruler: Ruler, numbers: np.ndarray) -> np.ndarray:
-    return Codes((ruler,)).of(numbers[:, None], np.ones((len(numbers), 1), bool))[:, 0]
+    """In the last of a few columns, where a place on the line has fewer digits left."""
+    rulers = (*(Ruler(levels=k) for k in range(10, 40)), ruler)
+    unit = np.tile(numbers[:, None], len(rulers))
+    return Codes(rulers).of(unit, np.ones(unit.shape, bool))[:, -1]
 
 
 def about_every_end(ruler: Ruler) -> np.ndarray:

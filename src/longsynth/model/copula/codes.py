@@ -40,10 +40,12 @@ class Codes:
     def of(self, unit: Floats, seen: Bools) -> Whole:
         """(n, columns): looked up by the part of the line that a number is in. What is not seen
         may be any number, or none."""
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             place = unit * (PARTS / 2)
             place += self._start
-            told = np.take(self._parts, place.astype(np.intp), mode="clip")
+            part = place.astype(np.int32)
+        np.maximum(part, 0, out=part)  # NaN at random is a turn no processor foresees, if clipped
+        told = np.take(self._parts, part, mode="clip")
         found: Whole = np.multiply(told, seen, dtype=np.int32)
         self._ask(unit, found, np.flatnonzero((found == UNSEEN) & seen))
         return found
