@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from longsynth.io.lines import LONGEST
-from longsynth.io.plain import are_labels, column_types
+from longsynth.io.plain import column_types, is_plain
 from longsynth.io.tables import CohortFolder
 from longsynth.io.writer import write_cohort
 from support import random_cohort, small_schema
@@ -43,14 +43,14 @@ def test_only_sound_text_of_few_values_is_left_where_it_is(
     file = tmp_path / "patients.parquet"
     table = pa.table({"id": range(len(column)), "site": column})
     pq.write_table(table, file, row_group_size=len(column) // 2)
-    assert are_labels(file, dict(column_types(file))) is expected
+    assert is_plain(file, dict(column_types(file))) is expected
 
 
 def test_a_wrong_byte_in_the_last_rows_is_found(tmp_path: Path) -> None:
     file = tmp_path / "patients.parquet"
     table = pa.table({"site": pa.chunked_array([text_of(b"a", b"b"), text_of(b"a", b"\xff")])})
     pq.write_table(table, file, row_group_size=2 * MANY)
-    assert not are_labels(file, dict(column_types(file)))
+    assert not is_plain(file, dict(column_types(file)))
 
 
 def test_labels_of_many_patients_are_not_copied(tmp_path: Path) -> None:

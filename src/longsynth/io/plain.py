@@ -2,7 +2,7 @@
 
 A Parquet file may hold text that is not UTF-8 and time stamps beyond DuckDB's calendar; one such
 cell would end the whole reading, and a very long one would exhaust its memory. So columns that
-are not numbers are copied first: text with the wrong bytes replaced and without over-long cells,
+are not plain are copied first: text with the wrong bytes replaced and without over-long cells,
 time stamps as hours since 1970 in UTC.
 
 Arrow, given a number or a list of Python's, first loads pandas where that is installed, to see
@@ -45,9 +45,10 @@ def column_types(path: Path) -> list[tuple[str, pa.DataType]]:
     return [(field.name, _undictionaried(field.type)) for field in found]
 
 
-def are_labels(source: Path, columns: Mapping[str, pa.DataType]) -> bool:
-    """Whether all that is no number is text of few values, and none of them could stop DuckDB. The
-    file keeps a list of such values, so that to look at them costs far less than to copy."""
+def is_plain(source: Path, columns: Mapping[str, pa.DataType]) -> bool:
+    """Whether DuckDB can read these columns where they stand: all that is no number is text of few
+    values, of which the file keeps a list, and none of them could stop it. To look through the
+    list costs far less than to copy."""
     names = [name for name, kind in columns.items() if not is_number(kind)]
     if not {columns[name] for name in names} <= {pa.string(), pa.large_string()}:
         return False
