@@ -11,14 +11,17 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from flagship import EVALUATION, judged_before, run
+from search_constants import CHOSEN, constants, settings
 
 from longsynth.benchmark.cells import VARIANTS, Cell, cells, measured
 from longsynth.benchmark.costs import costs
 from longsynth.benchmark.experiments import BASE_RATE, TRAIN_ON_REAL
 from longsynth.benchmark.flagship_page import flagship_text
 from longsynth.benchmark.results import read_results
+from longsynth.benchmark.worlds import world
 from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.method import CopulaScore
 from longsynth.methods.private.copula.rules import EFFECTS, LITTLE, MUCH, SCORE
@@ -29,6 +32,13 @@ BUDGETS = (1.0, 2.0, 4.0, 8.0, 12.0)
 FEW = EVALUATION[:5]  # where a cell takes long, or explains and does not judge
 TWO = EVALUATION[:2]
 NO_NOISE = 100.0  # the largest budget: what is left is the model, not the noise
+
+
+def tuned(where: str, *grid: Any) -> Iterator[Cell]:
+    """The paper's methods with the constants that a search found best."""
+    for method, chosen in CHOSEN.items():
+        given = constants(settings(method)[chosen], world(where).schema)
+        yield from cells(where, [method], *grid, constants=given, name=f"tuned {method}")
 
 
 def without(line: str, *, along_severity: bool = True) -> Choices:
@@ -59,6 +69,10 @@ def judged() -> Iterator[Cell]:
         cells("physionet2012", EVERYBODY, [5574], [4.0, 1.0, 12.0], FEW),
         cells("pbc", EVERYBODY, [218], [1.0, 4.0, 12.0], EVALUATION),
         cells("simulated", EVERYBODY, [5000], BUDGETS, FEW),
+        tuned("simulated", [504], BUDGETS, EVALUATION),
+        tuned("physionet2012", [5574], [4.0, 1.0, 12.0], FEW),
+        tuned("pbc", [218], [1.0, 4.0, 12.0], EVALUATION),
+        tuned("simulated", [5000], BUDGETS, FEW),
         cells("simulated", (FLAGSHIP,), [504, 5000], [NO_NOISE], FEW),
         cells("physionet2012", (FLAGSHIP,), [5574], [NO_NOISE], FEW),
     )
@@ -68,15 +82,16 @@ def explained() -> Iterator[Cell]:
     """Logistic only: which part does what, and what if the world is another."""
     ablated = (FLAGSHIP, *(name for name in VARIANTS if name.startswith(f"{FLAGSHIP}, ")))
     yield from cells("simulated", ablated, [504], [12.0, 1.0], FEW, experiment="ablation")
-    for world in STRESS:
-        yield from cells(world, (FLAGSHIP, "trust", "dp-markov"), [504], [12.0, 1.0], FEW)
-        yield from cells(world, (TRAIN_ON_REAL, BASE_RATE), [504], [1.0], FEW)
+    for stress in STRESS:
+        yield from cells(stress, (FLAGSHIP, "trust", "dp-markov"), [504], [12.0, 1.0], FEW)
+        yield from cells(stress, (TRAIN_ON_REAL, BASE_RATE), [504], [1.0], FEW)
     larger = {"experiment": "larger samples"}
     yield from cells("simulated", (FLAGSHIP,), [504], [12.0, 1.0], FEW, times=10, **larger)
 
 
 def large() -> Iterator[Cell]:
-    return cells("simulated", EVERYBODY, [50_000], BUDGETS, FEW)
+    yield from cells("simulated", EVERYBODY, [50_000], BUDGETS, FEW)
+    yield from tuned("simulated", [50_000], BUDGETS, FEW)
 
 
 def priced() -> Iterator[Cell]:

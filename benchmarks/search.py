@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from longsynth.benchmark.cells import Kept, Key, setting
-from longsynth.benchmark.making import judged
+from longsynth.benchmark.experiments import Constant
+from longsynth.benchmark.making import judged, with_constants
 from longsynth.benchmark.results import Results, read_results
 from longsynth.benchmark.worlds import world
 from longsynth.methods.method import Method
@@ -25,8 +26,14 @@ ADDED = ("brier", "ece", "marginal_ks", "correlation_error", "autocorrelation_er
 
 
 @dataclass(frozen=True)
+class Setting:
+    method: Method
+    constants: tuple[Constant, ...] = ()  # of the schema, where they are not as they stand
+
+
+@dataclass(frozen=True)
 class Search:
-    settings: Mapping[str, Method]  # by a name that says how each differs
+    settings: Mapping[str, Setting]  # by a name that says how each differs
     stands: str  # the one that is there already
     epsilons: tuple[float, ...]
     seeds: tuple[int, ...]
@@ -93,11 +100,12 @@ class Search:
                 for seed in seeds:
                     key = Key(experiment, name, setting(PATIENTS, epsilon), seed)
                     if key not in kept.done:
-                        train = simulated.train(PATIENTS, seed)
+                        tried = self.settings[name]
                         found = judged(
-                            self.settings[name],
+                            tried.method,
                             simulated.judge,
-                            train,
+                            simulated.train(PATIENTS, seed),
+                            schema=with_constants(simulated.schema, dict(tried.constants)),
                             epsilon=epsilon,
                             seed=seed,
                             boosted=False,

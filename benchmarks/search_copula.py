@@ -7,9 +7,8 @@ others share the rest as before. What stands is kept unless another setting is b
 would have it, among those judged again. Records are full there, so lengths have no line.
 """
 
-from search import Search
+from search import Search, Setting
 
-from longsynth.methods.method import Method
 from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.method import CopulaScore
 from longsynth.methods.private.copula.rules import (
@@ -30,18 +29,18 @@ BEGAN = (  # little to learn and much; written out, as the rules may since have 
 )
 
 
-def settings() -> dict[str, Method]:
+def settings() -> dict[str, Choices]:
     """Every setting that was tried, by a name that says how it differs."""
-    found: dict[str, Method] = {STANDS: CopulaScore(Choices(*BEGAN))}
+    found = {STANDS: Choices(*BEGAN)}
     for line in (name for name in BEGAN[0] if name != LENGTHS):
         for word, factor in (("more", MORE), ("less", LESS)):
             little, much = (table | {line: factor * table[line]} for table in BEGAN)
-            found[f"{word} for {line}"] = CopulaScore(Choices(little, much))
+            found[f"{word} for {line}"] = Choices(little, much)
     return found
 
 
 SEARCH = Search(
-    settings(),
+    {name: Setting(CopulaScore(choices)) for name, choices in settings().items()},
     STANDS,
     epsilons=(1.0, 2.0, 12.0),
     seeds=tuple(range(101, 121)),

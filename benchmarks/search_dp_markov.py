@@ -8,7 +8,7 @@ again on seeds that had no part in choosing them; the best of these is `dp-marko
 
 from dataclasses import replace
 
-from search import Search
+from search import Search, Setting
 
 from longsynth.methods.private.dp_markov import DPMarkov, Rule
 
@@ -101,7 +101,7 @@ def settings() -> dict[str, Rule]:
 
 
 SEARCH = Search(
-    {name: DPMarkov(rule) for name, rule in settings().items()},
+    {name: Setting(DPMarkov(rule)) for name, rule in settings().items()},
     stands="old",
     epsilons=(1.0, 2.0, 4.0, 12.0),
     seeds=tuple(range(101, 106)),

@@ -27,7 +27,7 @@ def test_the_shares_are_those_that_the_search_chose(search: Any) -> None:
     results = read_results(ROOT / "benchmarks" / "results" / "search_copula.parquet")
     tried = search.settings()
     assert set(results.methods("search")) == set(tried)
-    chosen = tried[search.SEARCH.chosen(results)].choices
+    chosen = tried[search.SEARCH.chosen(results)]
     assert chosen.little == pytest.approx(LITTLE)
     assert chosen.much == pytest.approx(MUCH)
     assert {row.seed for row in results.rows} <= set(range(101, 121))
