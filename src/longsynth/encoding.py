@@ -132,7 +132,7 @@ def hold(
     rows: Floats | NDArray[np.float32], squared: int, scale: float = 1.0, out: Rows | None = None
 ) -> Rows:
     """Round finite rows times `scale` to integers; scale back further those that leave the ball of
-    radius² `squared`."""
+    radius² `squared`, which is below 2⁵³ where anything is added up."""
     radius, width = sqrt(squared), rows.shape[1]
     # How far a norm may be off: to round to integers moves a row by half the root of its width at
     # most, and every square and product before is rounded by its type.

@@ -61,9 +61,19 @@ def test_a_loss_is_named_and_a_gain_is_not() -> None:
     found = rows(FLAGSHIP, 12, "auprc", [0.30, 0.31, 0.32])
     found += rows("trust", 12, "auprc", [0.20, 0.22, 0.21])
     found += rows("dp-markov", 12, "auprc", [0.40, 0.42, 0.41])
-    (line,) = (one for one in flagship_text(Results(found)).splitlines() if "Losses" in one)
-    assert "AUPRC at ε = 12 against dp-markov" in line
-    assert "trust" not in line
+    text = flagship_text(Results(found)).splitlines()
+    (line,) = (one for one in text if "Losses" in one)
+    (head,) = (one for one in text if one.startswith("- Simulated patients, 504 patients:"))
+    for told in (line, head):
+        assert "AUPRC at ε = 12 against DP-Markov" in told
+        assert "TRUST" not in told
+
+
+def test_a_loss_in_any_metric_that_is_shown_is_told() -> None:
+    found = rows(FLAGSHIP, 12, "missingness_error", [0.30, 0.31, 0.32])
+    found += rows("dp-score", 12, "missingness_error", [0.20, 0.22, 0.21])
+    found += rows(FLAGSHIP, 12, "auprc", [0.3] * 3) + rows("dp-score", 12, "auprc", [0.3] * 3)
+    assert "Missingness error at ε = 12 against DP-Score" in flagship_text(Results(found))
 
 
 def test_what_has_no_budget_stands_once_and_takes_no_constants() -> None:

@@ -61,9 +61,10 @@ def test_what_is_not_seen_has_one_code_whatever_number_stands_there() -> None:
     assert (found == UNSEEN).all()
 
 
-def test_any_number_has_a_code_even_one_that_no_encoding_gives() -> None:
+@pytest.mark.parametrize("ruler", [Ruler(), Ruler(levels=2)], ids=["many cells", "two cells"])
+def test_any_number_has_a_code_of_its_ruler_even_one_that_no_encoding_gives(ruler: Ruler) -> None:
     """An index out of range would end a fit, and say that such a number was there."""
-    odd = np.array([-np.inf, -5.0, -1 - 1e-9, 1 + 1e-9, 5.0, 1e300, np.inf, np.nan])
-    with np.errstate(invalid="ignore"):
-        found = codes(Ruler(), odd)
-    assert ((found > UNSEEN) & (found <= Ruler().cells)).all()
+    odd = np.array([-np.inf, -5.0, -1 - 1e-9, -1 - 1e-15, 1 + 1e-9, 5.0, 1e300, np.inf, np.nan])
+    unit = np.tile(odd[:, None], 3)
+    found = Codes((Ruler(), ruler, Ruler())).of(unit, np.ones(unit.shape, bool))[:, 1]
+    assert ((found > UNSEEN) & (found <= ruler.cells)).all()

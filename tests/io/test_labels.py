@@ -46,6 +46,31 @@ def test_only_sound_text_of_few_values_is_left_where_it_is(
     assert is_plain(file, dict(column_types(file))) is expected
 
 
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+@pytest.mark.parametrize("column", ["patient_id", "site"])
+def test_text_in_an_encoding_that_lists_nothing_is_copied(
+    encoding: str, column: str, tmp_path: Path
+) -> None:
+    write_cohort(tmp_path, small_schema(), random_cohort(MANY, seed=1).batches(500))
+    for name in ("observations", "patients"):
+        file = tmp_path / f"{name}.parquet"
+        table = pq.read_table(file)
+        ids = pa.array([f"P{i:06}" for i in table["patient_id"].to_pylist()])
+        table = table.set_column(0, "patient_id", ids)
+        asked = {column: encoding} if column in table.column_names else None
+        listed = [other for other in table.column_names if asked is None or other != column]
+        pq.write_table(table, file, use_dictionary=listed, column_encoding=asked)
+    with CohortFolder(tmp_path) as source:
+        assert sum(batch.patients for batch in source.batches()) == MANY
+
+
+def test_a_column_named_like_a_path_into_another_is_no_label(tmp_path: Path) -> None:
+    file = tmp_path / "patients.parquet"
+    inner = pa.array([{"b": "north"}] * MANY)
+    pq.write_table(pa.table({"a": inner, "a.b": ["north"] * MANY}), file)
+    assert not is_plain(file, {"a.b": pa.string()})
+
+
 def test_a_wrong_byte_in_the_last_rows_is_found(tmp_path: Path) -> None:
     file = tmp_path / "patients.parquet"
     table = pa.table({"site": pa.chunked_array([text_of(b"a", b"b"), text_of(b"a", b"\xff")])})

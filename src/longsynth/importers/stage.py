@@ -1,7 +1,7 @@
 """The place where a source is prepared: a scratch folder and DuckDB, which never asks the network.
 
-Everything is copied first into columns in which no single cell can stop DuckDB. Its messages can
-quote cells, so none of them is passed on.
+What is not plain is copied first into columns in which no single cell can stop DuckDB. Its messages
+can quote cells, so none of them is passed on.
 """
 
 import tempfile
@@ -75,7 +75,8 @@ class Stage:
     def parquet(
         self, path: Path, label: str, needed: Sequence[str], wanted: Sequence[str] = ()
     ) -> Table:
-        """Copy the columns of a Parquet file: all that are needed, and what there is of others."""
+        """Give columns of a Parquet file, all that are needed and what there is of others: where
+        they stand if they are plain, or else as a copy."""
         with sealed(f"{label} cannot be read: is the file empty, damaged or cut short?"):
             listed = column_types(path)
             found = dict(listed)

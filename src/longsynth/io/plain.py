@@ -55,11 +55,10 @@ def is_plain(source: Path, columns: Mapping[str, pa.DataType]) -> bool:
     with pq.ParquetFile(source, read_dictionary=names, pre_buffer=False) as file:
         groups, number = map(file.metadata.row_group, range(file.num_row_groups)), len(file.schema)
         chunks = (group.column(j) for group in groups for j in range(number))
-        text = (chunk for chunk in chunks if chunk.path_in_schema in names)
-        if any(chunk.total_uncompressed_size > LISTED * chunk.num_values for chunk in text):
+        if not all(_is_listed(chunk) for chunk in chunks if chunk.path_in_schema in names):
             return False
         batches = file.iter_batches(ROWS, columns=names, use_threads=False)
-        return all(_is_sound(column.dictionary) for batch in batches for column in batch.columns)
+        return all(_is_sound(column) for batch in batches for column in batch.columns)
 
 
 def copy_plain(source: Path, target: Path, columns: Sequence[str]) -> None:
@@ -106,8 +105,16 @@ def _plain(column: pa.Array) -> pa.Array:
     return column.cast(kind)
 
 
-def _is_sound(text: pa.Array) -> bool:
-    cells = text.cast(pa.large_binary())
+def _is_listed(text: pq.ColumnChunkMetaData) -> bool:
+    """Arrow makes no list of what other encodings hold."""
+    short = text.total_uncompressed_size <= LISTED * text.num_values
+    return short and set(text.encodings) <= {"PLAIN", "RLE", "RLE_DICTIONARY", "PLAIN_DICTIONARY"}
+
+
+def _is_sound(labels: pa.Array) -> bool:
+    if not pa.types.is_dictionary(labels.type):  # another column, of which this name is a path
+        return False
+    cells = labels.dictionary.cast(pa.large_binary())
     return bool(_text(cells).cast(pa.large_binary()).equals(cells))
 
 

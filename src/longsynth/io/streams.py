@@ -52,7 +52,7 @@ class Streams:
             patient = schema.patient.column
             self.people_order: Order | None = order_of(people, patient) if whole else None
             self._rise = whole and order_of(rows, patient).rising
-            self._plain = whole and _is_plain(schema, rows)
+            self._plain = whole and _has_numbers_alone(schema, rows)
         self._batch = max(min(BATCH, CELLS // schema.width), 1)
         self._static = [v for v, variable in enumerate(schema.variables) if variable.static]
         self._moving = [v for v, variable in enumerate(schema.variables) if not variable.static]
@@ -123,7 +123,7 @@ class Streams:
             yield batch
 
 
-def _is_plain(schema: Schema, rows: Path) -> bool:
+def _has_numbers_alone(schema: Schema, rows: Path) -> bool:
     """Whether DuckDB would read every cell as the number that stands there."""
     if any(v.levels is not None for v in schema.variables if not v.static):
         return False

@@ -60,7 +60,7 @@ def require_exact(statistic: Statistic, patients: int) -> None:
     total = patients * max(entry, statistic.count_weight) * statistic.lift
     if max(CHUNK * product, row, projected) >= 1 << 53 or total >= 1 << 62:
         raise Refused(
-            f"'{statistic.name}' is too fine for exact sums: lower grid_bits or clip_radius."
+            f"'{statistic.name}' is too fine to sum: lower grid_bits or clip_radius in the schema."
         )
 
 

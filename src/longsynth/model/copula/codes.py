@@ -35,17 +35,18 @@ class Codes:
         self._rulers = list(dict.fromkeys(rulers))  # columns share them
         self._ruler = np.array([self._rulers.index(ruler) for ruler in rulers])  # of each column
         self._parts = np.concatenate([_of_parts(ruler) for ruler in self._rulers])
-        self._start = self._ruler * (PARTS + 1) + PARTS / 2
+        self._first = (self._ruler * (PARTS + 1)).astype(np.int32)  # part of each column
 
     def of(self, unit: Floats, seen: Bools) -> Whole:
         """(n, columns): looked up by the part of the line that a number is in. What is not seen
         may be any number, or none."""
         with np.errstate(invalid="ignore", over="ignore"):
             place = unit * (PARTS / 2)
-            place += self._start
+            place += self._first + PARTS / 2
             part = place.astype(np.int32)
-        np.maximum(part, 0, out=part)  # NaN at random is a turn no processor foresees, if clipped
-        told = np.take(self._parts, part, mode="clip")
+        np.maximum(part, self._first, out=part)  # no number, or none, is in another's table
+        np.minimum(part, self._first + PARTS, out=part)
+        told = np.take(self._parts, part)
         found: Whole = np.multiply(told, seen, dtype=np.int32)
         self._ask(unit, found, np.flatnonzero((found == UNSEEN) & seen))
         return found

@@ -165,7 +165,7 @@ def _ball(name: str, meaning: str, right: int, **left: Any) -> Statistic:
     return Statistic(name, meaning, "cross", right, GRID**2, grid=GRID, **sides)
 
 
-def held(rows: Floats32, radius: float, left: Ints | None = None) -> Contribution:
+def held(rows: Floats | Floats32, radius: float, left: Ints | None = None) -> Contribution:
     """Each row over its radius, and scaled back into the unit ball where it is longer."""
     right = encoding.hold(rows, GRID**2, GRID / radius)
     return Contribution(right, np.ones((len(rows), 1), np.int64) if left is None else left)
