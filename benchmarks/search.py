@@ -21,7 +21,6 @@ from longsynth.benchmark.worlds import world
 from longsynth.methods.method import Method
 
 PATIENTS = 504
-CHANCE = 2.0  # standard errors
 ADDED = ("brier", "ece", "marginal_ks", "correlation_error", "autocorrelation_error")
 
 
@@ -86,10 +85,8 @@ class Search:
         return float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain)))
 
     def chosen(self, results: Results) -> str:
-        """The best of those judged again, or what stands if that is no more than chance."""
-        best = min(results.methods("again"), key=lambda name: self.loss(results, "again", name))
-        gain, error = self.ahead(results, best)
-        return best if gain > CHANCE * error else self.stands
+        """The best of those judged again."""
+        return min(results.methods("again"), key=lambda name: self.loss(results, "again", name))
 
     def _judge(
         self, out: Path, experiment: str, names: Iterable[str], seeds: Iterable[int]

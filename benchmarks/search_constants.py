@@ -19,10 +19,22 @@ from longsynth.methods.registry import method_named
 from longsynth.schema import Schema
 
 STANDS = "as the paper says"
-ENCODINGS, RELEASES = ("bounds", "reference"), ("separate", "joint")
-RADII = {"1/6": 1 / 6, "1/3": 1 / 3, "1/2": 1 / 2, "2/3": 2 / 3}  # of √(T·V)
-FLOORS = (0.02, 0.1)  # α: patients with the event are rare, and a model needs some to learn from
-RIDGES = (0.01, 0.05)
+TRIED: dict[str, dict[str, str | float]] = {  # values of each constant, by a word for each
+    "encoding": {"bounds": "bounds", "reference": "reference"},
+    "release": {"separate": "separate", "joint": "joint"},
+    "clip_radius": {
+        "radius 1/6": 1 / 6,
+        "radius 1/3": 1 / 3,
+        "radius 1/2": 0.5,
+        "radius 2/3": 2 / 3,
+    },
+    "event_floor": {"floor 0.02": 0.02, "floor 0.1": 0.1},
+    "ridge": {"ridge 0.01": 0.01, "ridge 0.05": 0.05},
+}
+USED = {  # dp-score releases no products, so that it has nothing to join
+    "trust": ("encoding", "release", "clip_radius", "event_floor"),
+    "dp-score": ("encoding", "clip_radius", "event_floor", "ridge"),
+}
 Tuned = dict[str, str | float]  # a radius is told as its part of √(T·V)
 CHOSEN = {  # the best of those judged again
     "trust": "reference, joint, radius 1/3, floor 0.02",
@@ -33,16 +45,9 @@ CHOSEN = {  # the best of those judged again
 def settings(method: str) -> dict[str, Tuned]:
     """Every setting that was tried, by a name that says how it differs."""
     found: dict[str, Tuned] = {STANDS: {}}
-    if method == "trust":
-        for encoding, release, radius, floor in product(ENCODINGS, RELEASES, RADII, FLOORS):
-            name = f"{encoding}, {release}, radius {radius}, floor {floor}"
-            given: Tuned = {"encoding": encoding, "release": release}
-            found[name] = given | {"clip_radius": RADII[radius], "event_floor": floor}
-    else:  # it releases no products, so that there is nothing to join
-        for encoding, radius, floor, ridge in product(ENCODINGS, RADII, FLOORS, RIDGES):
-            name = f"{encoding}, radius {radius}, floor {floor}, ridge {ridge}"
-            given = {"encoding": encoding, "ridge": ridge}
-            found[name] = given | {"clip_radius": RADII[radius], "event_floor": floor}
+    for words in product(*(TRIED[name] for name in USED[method])):
+        chosen = zip(USED[method], words, strict=True)
+        found[", ".join(words)] = {name: TRIED[name][word] for name, word in chosen}
     return found
 
 

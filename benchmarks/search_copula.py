@@ -3,8 +3,8 @@
     python benchmarks/search_copula.py --out benchmarks/results/search_copula.parquet
 
 Each line gets half as much again, or a third less, of what it had when the search began; the
-others share the rest as before. What stands is kept unless another setting is better than chance
-would have it, among those judged again. Records are full there, so lengths have no line.
+others share the rest as before. The best of those judged again is the rule. Records are full there,
+so lengths have no line.
 """
 
 from search import Search, Setting

@@ -29,6 +29,7 @@ import pyarrow.parquet as pq
 RESULT = Path("benchmarks/results/speed.json")
 SIZES, WIDTHS = (720, 10_000, 100_000, 1_000_000), ((14, 6), (50, 10), (50, 20), (50, 40))
 WIDE_PATIENTS = 2_000
+FORMAT = 3  # of the result
 SLOWER = 1.25  # a ratio that grew by more is pointed out
 Figures = dict[str, Any]
 
@@ -64,9 +65,9 @@ def main() -> None:
         for t, v in WIDTHS
         if t * v in arguments.widths
     ]
-    content = {"format": 2, "sizes": rows, "widths": wide, "draws": draws()}
+    content = {"format": FORMAT, "sizes": rows, "widths": wide, "draws": draws()}
     content["surroundings"] = surroundings()
-    _show(content, before if before.get("format") == 2 else {})
+    _show(content, before if before.get("format") == FORMAT else {})
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(content, indent=2) + "\n")
     from speed_page import write
@@ -113,18 +114,14 @@ def _widths(patients: int) -> list[int]:
 def ratios(row: Figures) -> dict[str, float]:
     """CPU seconds over those of the floor."""
     once = row["scan"]["cpu"] + row["syrk"]["cpu"]
-    found = {
+    return {
         "fit": row["trust"]["cpu"] / once,
         "fit, not sorted": row["shuffled"]["cpu"] / row["sort"]["cpu"],
         "fit, command": row["command"]["cpu"] / once,
         "sample": row["sample"]["cpu"] / row["write"]["cpu"],
+        "copula-score": row["copula-score"]["cpu"] / row["copula-score floor"]["cpu"],
+        "copula-score sample": row["copula-score sample"]["cpu"] / row["copula-score write"]["cpu"],
     }
-    if "copula-score" in row:  # an earlier result may be without
-        found["copula-score"] = row["copula-score"]["cpu"] / row["copula-score floor"]["cpu"]
-    if "copula-score sample" in row:
-        floor = row["copula-score write"]["cpu"]
-        found["copula-score sample"] = row["copula-score sample"]["cpu"] / floor
-    return found
 
 
 def _show(content: Figures, before: Figures) -> None:

@@ -132,7 +132,7 @@ def hold(
     rows: Floats | NDArray[np.float32], squared: int, scale: float = 1.0, out: Rows | None = None
 ) -> Rows:
     """Round finite rows times `scale` to integers; scale back further those that leave the ball of
-    radius² `squared`, which is below 2⁵³ where anything is added up."""
+    radius² `squared`."""
     radius, width = sqrt(squared), rows.shape[1]
     # How far a norm may be off: to round to integers moves a row by half the root of its width at
     # most, and every square and product before is rounded by its type.
@@ -143,7 +143,7 @@ def hold(
     outside = norms > radius + off
     near = np.flatnonzero(~outside & (norms > radius - off))
     if len(near):
-        k = np.rint(scaled[near]).astype(np.float64)
+        k = np.rint(scaled[near]).astype(np.int64)  # whose squares are exact
         outside[near] = np.einsum("ij,ij->i", k, k) > squared
     if outside.any():  # scaled so far that rounding cannot carry a row back out
         room = max(radius - off, 0.0)
@@ -155,4 +155,4 @@ def hold(
 
 def _whole(squared: int) -> type[np.signedinteger[Any]]:
     """A type that holds every entry of a row of this norm²."""
-    return np.int32 if squared < 1 << 62 else np.int64
+    return np.int32 if squared < 1 << 61 else np.int64

@@ -1,11 +1,15 @@
-"""One finished miniature study for all tests."""
+"""One finished miniature study for all tests, and the scripts of `benchmarks`."""
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from benchmark.miniature import SEEDS, miniature
 from longsynth.benchmark.study import run_paper
+
+SCRIPTS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +19,12 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = run_paper(out, seeds=SEEDS, experiments=miniature())
     assert found.valid, [str(mismatch) for mismatch in found.mismatches[:5]]
     return out
+
+
+@pytest.fixture
+def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let a test import them by name; afterwards nobody has them."""
+    monkeypatch.syspath_prepend(SCRIPTS)
+    yield
+    for path in SCRIPTS.glob("*.py"):
+        sys.modules.pop(path.stem, None)

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from longsynth.errors import CohortError
 from longsynth.io.lines import csv_header, csv_to_parquet
-from longsynth.io.plain import column_types, copy_plain, is_plain
+from longsynth.io.plain import column_types, plain_file
 from longsynth.io.sql import literal, no_glob
 
 MEMORY, MEMORY_A_VARIABLE = 512, 8  # MB that DuckDB may hold before it sorts on disk
@@ -82,11 +82,9 @@ class Stage:
             found = dict(listed)
             columns = [c for c in dict.fromkeys((*needed, *wanted)) if c in found or c in needed]
             require(label, [column for column, _ in listed], columns)
-            types, copy = {c: found[c] for c in columns}, path
-            if not is_plain(path, types):
-                copy = self.new_file()
-                copy_plain(path, copy, columns)
-        return Table(scan([copy]), types)
+            types = {c: found[c] for c in columns}
+            plain = plain_file(path, types, self.new_file())
+        return Table(scan([plain]), types)
 
     def csv(self, path: Path, label: str, patient: str, needed: Sequence[str]) -> Table:
         """Copy a CSV file as text; the id stands first in each line."""

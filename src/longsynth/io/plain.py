@@ -45,6 +45,14 @@ def column_types(path: Path) -> list[tuple[str, pa.DataType]]:
     return [(field.name, _undictionaried(field.type)) for field in found]
 
 
+def plain_file(source: Path, columns: Mapping[str, pa.DataType], copy: Path) -> Path:
+    """Return where these columns can be read: where they stand if they are plain, or a copy."""
+    if is_plain(source, columns):
+        return source
+    copy_plain(source, copy, list(columns))
+    return copy
+
+
 def is_plain(source: Path, columns: Mapping[str, pa.DataType]) -> bool:
     """Whether DuckDB can read these columns where they stand: all that is no number is text of few
     values, of which the file keeps a list, and none of them could stop it. To look through the

@@ -18,7 +18,7 @@ import pyarrow as pa
 from longsynth.errors import CohortError
 from longsynth.io.columns import require_columns
 from longsynth.io.lines import csv_header, csv_to_parquet
-from longsynth.io.plain import column_types, copy_plain, is_plain
+from longsynth.io.plain import column_types, plain_file
 from longsynth.io.reading import (
     cohort_schema,
     connect,
@@ -155,9 +155,8 @@ class CohortFolder:
             found = column_types(path)
             require_columns(name, [column for column, _ in found], columns)
             types = {column: kind for column, kind in found if column in columns}
-            if path != copy and not is_plain(path, types):
-                copy_plain(path, copy, list(types))
-                path = copy
+            if path != copy:
+                path = plain_file(path, types, copy)
         return path.absolute(), types
 
     def _count_patients(self) -> int:

@@ -23,9 +23,14 @@ class Masks:
         """Return M (n, T, V)."""
         probability = self.missing[stratum]
         scores = rng.random(probability.shape) - probability  # a cell is observed where positive
-        slots = np.arange(scores.shape[1])[:, None]
-        used = np.where(self.static, slots == 0, slots < length[:, None, None])
+        used = cells_in_use(length, scores.shape[1], self.static)
         return repaired(scores, used, np.where(self.static, 0, self.least))
+
+
+def cells_in_use(length: NDArray[np.int64], slots: int, static: Bools) -> Bools:
+    """(n, T, V): the slots up to the length, and the first of what is static."""
+    slot = np.arange(slots)[:, None]
+    return np.asarray(np.where(static, slot == 0, slot < length[:, None, None]))
 
 
 def repaired(scores: Floats, used: Bools, least: NDArray[np.int64]) -> Bools:

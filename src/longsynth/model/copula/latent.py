@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from longsynth.model.copula.marginal import Marginal
 from longsynth.model.covariance import Spectrum
-from longsynth.model.masks import repaired
+from longsynth.model.masks import cells_in_use, repaired
 from longsynth.model.model import Course
 from longsynth.model.score import Draws, ScorePath
 from longsynth.scaling import Scaling
@@ -185,8 +185,7 @@ class Thresholds:
         """Return M (n, T, V)."""
         variables = len(self.cuts)
         scores = course.latent[:, :, variables : 2 * variables] - self.cuts
-        slots = np.arange(scores.shape[1])[:, None]
-        used = np.where(self.static, slots == 0, slots < length[:, None, None])
+        used = cells_in_use(length, scores.shape[1], self.static)
         return repaired(scores, used, np.where(self.static, 0, self.least))
 
 

@@ -22,8 +22,8 @@ MARGINALS, BLOCKS, SCORE, EFFECTS = "marginals", "lag blocks", "severity", "effe
 # Parts of ρ where there is little to learn (ν = 300 or less) and where there is much (3,000 or
 # more). Little: what matters most is one number, how far an event moves severity, and how many
 # events there are. Much: each channel's own effect and the correlations are within reach.
-# Sizes by trial. A search line by line on development seeds (benchmarks/search_copula.py), half as
-# much again or a third less of each, found none that is better by more than chance.
+# Sizes by trial; half as much again or a third less of a line was not better on development seeds
+# (benchmarks/search_copula.py).
 LITTLE = {EVENT: 6, STRATA: 2, LENGTHS: 4, MARGINALS: 20, BLOCKS: 36, SCORE: 22, EFFECTS: 9}
 MUCH = {EVENT: 4, STRATA: 2, LENGTHS: 4, MARGINALS: 20, BLOCKS: 38, SCORE: 6, EFFECTS: 26}
 
