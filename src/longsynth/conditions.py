@@ -3,9 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from longsynth.remembered import remembered
 from longsynth.schema import Schema
 
 
+@remembered
 def condition_matrix(schema: Schema) -> NDArray[np.int64]:
     """Return c for every stratum, (S, p): constant, G, Y, site dummies, G·Y, Y·last site.
 

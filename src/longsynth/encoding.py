@@ -16,7 +16,7 @@ from longsynth.records import Bools, Cohort, Floats, Ints
 from longsynth.scaling import scaling_of
 from longsynth.schema import Schema, stratum_of
 
-CELLS = 1 << 17  # encoded at a time: what is made on the way stays in a processor's cache
+CELLS = 1 << 18  # encoded at a time: what is made on the way stays in a processor's cache
 TOGETHER = 64  # patients, of whom the scaling makes one long row
 
 
@@ -138,16 +138,16 @@ def hold(
     # most, and every square and product before is rounded by its type.
     rounded = radius * (width + 4) * float(np.finfo(rows.dtype).eps) / 2
     off = sqrt(width) / 2 + rounded + 1
-    scaled = rows * scale
-    norms = np.sqrt(np.vecdot(scaled, scaled), dtype=np.float64)
+    norms = scale * np.sqrt(np.vecdot(rows, rows), dtype=np.float64)
     outside = norms > radius + off
     near = np.flatnonzero(~outside & (norms > radius - off))
     if len(near):
-        k = np.rint(scaled[near]).astype(np.int64)  # whose squares are exact
+        k = np.rint(rows[near] * scale).astype(np.int64)  # whose squares are exact
         outside[near] = np.einsum("ij,ij->i", k, k) > squared
-    if outside.any():  # scaled so far that rounding cannot carry a row back out
-        room = max(radius - off, 0.0)
-        scaled[outside] *= (room / norms[outside])[:, None]
+    factor = np.full(len(rows), scale, np.float64)
+    room = max(radius - off, 0.0)  # so little that rounding cannot carry a row back out
+    np.divide(scale * room, norms, out=factor, where=outside)
+    scaled = np.multiply(rows, factor.astype(rows.dtype)[:, None])
     held = np.empty(rows.shape, _whole(squared)) if out is None else out
     held[:] = np.rint(scaled, out=scaled)
     return held

@@ -211,11 +211,8 @@ def _cohort(packed: Floats, gaps: Floats, length: Ints, rows: Grouped, schema: S
         packed = packed.copy()  # it may be the rows themselves
         packed[:, :, static] = np.nan
         packed[:, 0, static] = rows.static[:, static]
-    observed = np.isfinite(packed)
-    if np.isinf(packed).any():
-        packed = np.where(observed, packed, np.nan)
     site, group, event = rows.labels.T
-    return Cohort(packed, observed, gaps, length, group, event, site)
+    return Cohort(packed, np.isfinite(packed), gaps, length, group, event, site)
 
 
 def _openings(rows: Grouped, usable: Bools, schema: Schema) -> Ints:

@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 from longsynth.errors import Refused
 
 LARGEST = 1_000_000  # bytes
-DEEPEST, MOST = 20, 50_000  # lists within lists; values, keys and brackets
+DEEPEST, MOST = 20, 50_000  # lists within lists, down to a value; values, keys and lists
 LETTERS = 200  # of one problem that are told
 Place = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
@@ -28,6 +28,35 @@ _MISREAD = {  # what YAML makes of a bare word or number, and where that surpris
     "float": ("another number", "[_:]"),
 }
 _EMPTIED = ("too_short", True)  # a list is only too short because its items are wrong
+
+
+class _Unlike(Exception):
+    """Something in a text that no file of ours has."""
+
+    def __init__(self, event: yaml.Event, why: str) -> None:
+        super().__init__(why)
+        self.event, self.why = event, why
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses while it reads, as deep nesting would keep it busy for hours."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = self._number = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        self._depth, self._number = self._depth + 1, self._number + 1
+        if isinstance(event, yaml.AliasEvent):
+            raise _Unlike(event, "a YAML alias (*name): write the value out")
+        if self._depth > DEEPEST:
+            raise _Unlike(event, "lists within lists, deeper than any {}")
+        if self._number > MOST:
+            raise _Unlike(event, "more values than any {} has: is it another file?")
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +116,15 @@ class Format(Generic[Model]):
     def _marked(self, text: str, where: str) -> tuple[dict[str, Any], dict[Place, int]]:
         """Return the content, and the line of every place in it."""
         lines: dict[Place, int] = {}
-        depth = 0
+        content = None
         try:
-            for number, event in enumerate(yaml.parse(text, yaml.SafeLoader)):
-                depth += isinstance(event, yaml.CollectionStartEvent)
-                depth -= isinstance(event, yaml.CollectionEndEvent)
-                if depth > DEEPEST:  # here, as deep nesting would keep what follows busy for hours
-                    raise self._at(where, event, f"lists within lists, deeper than any {self.noun}")
-                if number > MOST:
-                    why = f"more values than any {self.noun} has: is it another file?"
-                    raise self._at(where, event, why)
-                if isinstance(event, yaml.AliasEvent):
-                    raise self._at(where, event, "a YAML alias (*name): write the value out")
-            root = yaml.compose(text, yaml.SafeLoader)
+            loader = _Loader(text)
+            root = loader.get_single_node()
             if root is not None:
                 self._note_lines(root, (), lines, where)
-            content = yaml.safe_load(text)
+                content = loader.construct_document(root)
+        except _Unlike as found:
+            raise self._at(where, found.event, found.why.format(self.noun)) from None
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             raise self.refusal(

@@ -84,8 +84,7 @@ class Ledger:
         """Refuse exact Gaussian accounting where discrete noise is too coarse for its reserve."""
         if self.budget is None or self.budget.accounting != "gaussian" or not self.entries:
             return
-        mu = sqrt(2 * self.budget.rho)
-        t = sqrt(2 * log(2e6 / self.budget.delta))
+        mu, t = sqrt(2 * self.budget.rho), sqrt(2 * log(2e6 / self.budget.delta))
         finest = min(e.sigma for e in self.entries)
         gamma = (2 * t * mu + mu * mu) / (24 * finest**2)
         a = sum(e.statistic.dimension / (24 * e.sigma**2) for e in self.entries)

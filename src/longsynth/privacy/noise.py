@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 OPENDP = "OpenDP discrete Gaussian"
-TEST_ONLY = "TEST-ONLY"
-NOT_PRIVATE = "NOT PRIVATE"
+TEST_ONLY, NOT_PRIVATE = "TEST-ONLY", "NOT PRIVATE"
 
 
 class NoiseSource(Protocol):

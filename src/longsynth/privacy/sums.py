@@ -52,13 +52,12 @@ class Sums:
 def require_exact(statistic: Statistic, patients: int) -> None:
     """Refuse a statistic whose integers could leave their 64 or 53 bits, from public facts."""
     left, right = isqrt(statistic.left_squared), statistic.box
-    product = 0 if statistic.kind == "count" else max(left, right) * right
     row = max(statistic.left * left**2, statistic.right * right**2)  # a norm², being added up
     projected = max(CHUNK, statistic.left, statistic.right) * max(left, right) * PRIME
     pair = max(statistic.sum_weight, OFF_DIAGONAL * right)
     entry = right * {"count": 1, "cross": left}.get(statistic.kind, pair)  # of one patient
     total = patients * max(entry, statistic.count_weight) * statistic.lift
-    if max(CHUNK * product, row, projected) >= 1 << 53 or total >= 1 << 62:
+    if max(CHUNK * max(left, right) * right, row, projected) >= 1 << 53 or total >= 1 << 62:
         raise Refused(
             f"'{statistic.name}' is too fine to sum: lower grid_bits or clip_radius in the schema."
         )
@@ -103,10 +102,13 @@ def _inside(rows: Rows, box: int, squared: int, shared: Shared) -> Floats:
 
 def _counts(rows: Rows, statistic: Statistic) -> Integers:
     """Add up the rows but those with a negative entry or a block above the grid."""
-    x = np.where(rows < 0, np.inf, rows)  # float64, where no block of other entries overflows
-    blocks = x.reshape(len(rows), statistic.blocks, rows.shape[1] // statistic.blocks)
-    inside = (np.vecdot(blocks, np.ones(blocks.shape[2])) <= statistic.grid).all(axis=1)
-    return np.asarray(rows[inside].sum(axis=0, dtype=np.int64))
+    x, size = rows.astype(np.float64, order="C"), rows.shape[1] // statistic.blocks
+    blocks = (x.reshape(-1, size) @ np.ones(size)).reshape(len(x), statistic.blocks)
+    outside = (blocks > statistic.grid).any(axis=1)
+    if rows.min(initial=0) < 0:
+        outside |= (rows < 0).any(axis=1)
+    x[outside] = 0.0
+    return _product(np.ones((len(x), 1)), x).ravel()
 
 
 def _pairs(x: Floats, statistic: Statistic) -> Integers:
