@@ -64,8 +64,8 @@ slots by their distance in a few groups, `dp-markov` counts steps from one slot 
 
 ## Single precision
 
-`trust` and `dp-score` draw normal numbers in float32 and multiply them with their factor in it;
-means are added, and values clipped and written, in float64. A chunk of 16,384 patients takes
+`trust` and `dp-score` draw normal numbers in float32, multiply them with their factor and add
+means in it; values are clipped and written in float64. A chunk of 16,384 patients takes
 {normal32:.1f} ms of draws and {product32:.1f} ms for the product; in float64 it would be
 {normal64:.1f} and {product64:.1f} ms. That spares {gain:.0f} % of drawing and writing a chunk at
 {patients:,} patients: most of the time goes elsewhere. `copula-score` draws in float64, and

@@ -31,13 +31,14 @@ def test_every_record_ends_inside_its_radii(values: list[float], gaps: list[floa
 
 
 @pytest.mark.parametrize("number", [np.float64, np.float32])
-@given(st.integers(0, 2**32), st.integers(1, 400), st.floats(0, 60))
-def test_rounding_never_leaves_the_ball(
-    number: type[np.floating], seed: int, width: int, bits: float
+@given(st.integers(0, 2**32), st.integers(1, 400), st.floats(0, 60), st.floats(-9, 9))
+def test_rounding_never_leaves_the_ball_whatever_the_scale(
+    number: type[np.floating], seed: int, width: int, bits: float, finer: float
 ) -> None:
-    rng, squared = np.random.default_rng(seed), int(2**bits)
-    rows = rng.normal(size=(20, width)) * rng.choice([0.1, 10, 1e4, sqrt(squared)], (20, 1))
-    k = encoding.hold(rows.astype(number), squared).astype(np.int64)
+    rng, squared, scale = np.random.default_rng(seed), int(2**bits), 10**finer
+    sizes = np.array([0.1, 10, 1e4, sqrt(squared), sqrt(squared / width)]) / scale
+    rows = rng.normal(size=(20, width)) * rng.choice(sizes, (20, 1))
+    k = encoding.hold(rows.astype(number), squared, scale).astype(np.int64)
     assert ((k**2).sum(axis=1) <= squared).all()
 
 

@@ -33,8 +33,8 @@ def in_use(batch: Cohort, schema: Schema) -> Bools:
     all slots are used, then a shorter record is one with values missing.
     """
     if schema.length == "variable":
-        return _up_to(batch.length, schema)
-    return _up_to(np.full(batch.patients, schema.slots), schema)
+        return schema.layout.up_to(batch.length)
+    return schema.layout.up_to(np.full(batch.patients, schema.slots))
 
 
 def seen(batch: Cohort, schema: Schema) -> Bools:
@@ -42,20 +42,12 @@ def seen(batch: Cohort, schema: Schema) -> Bools:
     found = np.isfinite(batch.values)
     found &= batch.observed
     if any(schema.layout.static) or _some_short(batch, schema):
-        found &= _up_to(batch.length, schema)
+        found &= schema.layout.up_to(batch.length)
     return found
 
 
 def _some_short(batch: Cohort, schema: Schema) -> bool:
     return bool((batch.length < schema.slots).any())
-
-
-def _up_to(length: Ints, schema: Schema) -> Bools:
-    """(n, T, V): the cells of records of these lengths."""
-    slots, lengths = np.arange(schema.slots), np.arange(schema.slots + 1)
-    static = np.array(schema.layout.static)
-    cells = np.where(static, slots[:, None] == 0, (slots < lengths[:, None])[:, :, None])
-    return np.asarray(cells[np.clip(length, 0, schema.slots)])  # one of few rows for each patient
 
 
 def columns_in_use(batch: Cohort, schema: Schema) -> Bools:

@@ -64,6 +64,17 @@ class Layout:
         """(n, cells) to (n, T, V), with what stands where a record has no cell."""
         return self._spread(rows, self._cells, elsewhere)
 
+    def up_to(self, length: Ints) -> Bools:
+        """(n, T, V): the cells of records of these lengths: their slots, and what is static."""
+        return np.asarray(self._by_length[np.clip(length, 0, self.slots)])
+
+    @cached_property
+    def _by_length(self) -> Bools:
+        """(T + 1, T, V): few, so that patients need only look theirs up."""
+        slot, length = np.arange(self.slots), np.arange(self.slots + 1)
+        used = (slot < length[:, None])[:, :, None]
+        return np.asarray(np.where(self.static, slot[:, None] == 0, used))
+
     @cached_property
     def _cells(self) -> Ints:
         return np.flatnonzero(self.exists)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
+from longsynth.layout import layout_of
 from longsynth.model.copula.channels import plain_scaling
 from longsynth.model.copula.latent import (
     MANY,
@@ -29,7 +30,7 @@ EVENTS = np.array([0, 1, 0, 1])
 
 def test_balanced_draws_have_the_means_by_event_and_the_covariance_of_their_law() -> None:
     stratum = default_rng(1).choice(4, 300, p=[0.6, 0.1, 0.2, 0.1])
-    drawn = Balanced(EVENTS)(stratum, 10, default_rng(2))
+    drawn = Balanced(EVENTS)(stratum, np.eye(10), default_rng(2))
     for event in (0, 1):
         assert np.abs(drawn[EVENTS[stratum] == event].mean(axis=0)).max() < 1e-6
     assert np.allclose(drawn.T @ drawn / 300, np.eye(10), atol=1e-5)
@@ -67,13 +68,19 @@ def test_a_small_sample_is_spread_as_its_law_and_keeps_who_is_above_whom(
 
 def test_too_few_patients_are_left_as_they_are_drawn() -> None:
     for stratum in (np.zeros(1, int), np.zeros(5, int), np.array([0] * 30 + [1])):
-        drawn = Balanced(EVENTS)(stratum, 40, default_rng(2))
+        drawn = Balanced(EVENTS)(stratum, np.eye(40), default_rng(2))
         assert np.isfinite(drawn).all()
         assert (np.abs(drawn).max(axis=1) > 0).all()  # one patient is not its own mean
 
 
+def test_balanced_draws_times_a_matrix_are_their_product() -> None:
+    stratum, times = np.arange(300) % 4, default_rng(1).normal(size=(10, 10))
+    plain, product = (Balanced(EVENTS)(stratum, m, default_rng(2)) for m in (np.eye(10), times))
+    assert product == pytest.approx(plain @ times, abs=1e-5)
+
+
 def test_one_event_alone_is_balanced_too() -> None:
-    drawn = Balanced(EVENTS)(np.zeros(100, int), 5, default_rng(2))
+    drawn = Balanced(EVENTS)(np.zeros(100, int), np.eye(5), default_rng(2))
     assert np.allclose(drawn.T @ drawn / 100, np.eye(5), atol=1e-5)
 
 
@@ -127,7 +134,7 @@ def test_marks_above_their_threshold_are_observed_within_the_length() -> None:
     latent = np.zeros((3, 4, 5))
     latent[:, :, 2] = [[1, -1, 1, 1]] * 3  # the mark of the first variable; the second is static
     latent[:, :, 3] = [[1] * 4, [-1] * 4, [1] * 4]
-    masks = Thresholds(np.array([0.0, 0.0]), np.array([False, True]), least=0)
+    masks = Thresholds(np.array([0.0, 0.0]), layout_of(4, (1, 1), (False, True)), least=0)
     found = masks.draw(Drawing(np.zeros(3, int), latent), np.array([4, 3, 0]), default_rng(1))
     assert found[:, :, 0].tolist() == [
         [True, False, True, True],

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longsynth.conditions import condition_matrix
+from longsynth.layout import layout_of
 from longsynth.model.auxiliary import shrunken_means
 from longsynth.model.covariance import (
     block_band,
@@ -156,17 +157,18 @@ def test_every_variable_is_observed_twice_or_as_often_as_there_are_slots(
     seed: int, slots: int
 ) -> None:
     scores = np.random.default_rng(seed).normal(-1.5, 1.0, (20, slots, 3))
-    observed = repaired(scores, np.ones_like(scores, bool), np.full(3, 2))
+    full = np.full(20, slots)
+    observed = repaired(scores, full, layout_of(slots, (1,) * 3, (False,) * 3), 2)
     assert (observed.sum(axis=1) >= min(2, slots)).all()
     assert (observed >= (scores >= 0)).all(), "the repair only adds"
 
 
 def test_the_repair_observes_the_largest_scores() -> None:
-    always, twice = np.ones((1, 4, 1), bool), np.array([2])
+    full, layout = np.array([4]), layout_of(4, (1,), (False,))
     scores = np.array([-0.5, -0.1, -0.9, -0.2]).reshape(1, 4, 1)
-    assert repaired(scores, always, twice).ravel().tolist() == [False, True, False, True]
+    assert repaired(scores, full, layout, 2).ravel().tolist() == [False, True, False, True]
     scores = np.array([0.5, -0.1, -0.9, -0.2]).reshape(1, 4, 1)
-    assert repaired(scores, always, twice).ravel().tolist() == [True, True, False, False]
+    assert repaired(scores, full, layout, 2).ravel().tolist() == [True, True, False, False]
 
 
 def test_the_repair_yields_to_the_length_and_to_what_is_asked_for() -> None:
@@ -180,8 +182,8 @@ def test_the_repair_yields_to_the_length_and_to_what_is_asked_for() -> None:
         (3, 0, []),
         (4, 9, [0, 1, 2, 3]),
     ):
-        used = (np.arange(4) < length).reshape(1, 4, 1)
-        observed = repaired(scores, used, np.array([least]))
+        layout = layout_of(4, (1,), (False,))
+        observed = repaired(scores, np.array([length]), layout, least)
         assert np.flatnonzero(observed).tolist() == expected
 
 
@@ -190,7 +192,7 @@ def test_masks_follow_their_probabilities() -> None:
     missing[0] = 0.3
     missing[1] = 0.6
     stratum = np.repeat([0, 1], 20_000)
-    masks, length = Masks(missing, np.zeros(2, bool), 2), np.full(40_000, 14)
+    masks, length = Masks(missing, layout_of(14, (1, 1), (False, False)), 2), np.full(40_000, 14)
     drawn = masks.draw(stratum, length, np.random.default_rng(0))
     assert 1 - drawn[:20_000].mean() == pytest.approx(0.3, abs=0.004)
     assert 1 - drawn[20_000:].mean() == pytest.approx(0.6, abs=0.004)
@@ -199,7 +201,7 @@ def test_masks_follow_their_probabilities() -> None:
 def test_what_is_static_is_observed_once_whatever_the_length_and_never_repaired() -> None:
     missing = np.ones((1, 3, 2))
     missing[:, 0, 0] = 0.4
-    masks, length = Masks(missing, np.array([True, False]), 2), np.arange(9000) % 4
+    masks, length = Masks(missing, layout_of(3, (1, 1), (True, False)), 2), np.arange(9000) % 4
     drawn = masks.draw(np.zeros(9000, np.int64), length, np.random.default_rng(0))
     assert not drawn[:, 1:, 0].any()
     for slots in range(4):

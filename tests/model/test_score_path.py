@@ -51,7 +51,7 @@ def test_draws_in_single_precision_end_where_the_same_in_double_do() -> None:
     draws = np.random.default_rng(3).standard_normal((2000, D), np.float32)
     single = p.encoded(stratum, Fixed(draws))  # type: ignore[arg-type]
     double = p.encoded(stratum, Fixed(draws.astype(np.float64)))  # type: ignore[arg-type]
-    assert single.dtype == double.dtype == np.float64
+    assert (single.dtype, double.dtype) == (np.float32, np.float64)
     assert single == pytest.approx(double, abs=2e-5)  # where a spread is up to 3
     assert np.array_equal(p.encoded(stratum, np.random.default_rng(3)), single)
 

@@ -46,7 +46,7 @@ def masks_of(missing: Floats, schema: Schema) -> Masks:
     constants, layout = schema.fixed, schema.layout
     held = np.clip(missing, constants.missing_min, constants.missing_max)
     spread = layout.cells_of(held, elsewhere=1.0)
-    return Masks(spread, np.array(layout.static), constants.least_observations)
+    return Masks(spread, layout, constants.least_observations)
 
 
 def same_for_all(means: Floats, schema: Schema) -> Floats:

@@ -4,49 +4,48 @@ A patient can only be observed in slots up to the length: what lies beyond is pa
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from longsynth.layout import Layout
+
 Floats = NDArray[np.float64]
+Draws = NDArray[np.floating[Any]]
+Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Masks:
     missing: Floats  # p̂(U = 1 | c_s) (S, T, V)
-    static: Bools  # (V,)
+    layout: Layout
     least: int  # observations of each variable over time, as far as the length allows
 
-    def draw(self, stratum: NDArray[np.int64], length: NDArray[np.int64], rng: Generator) -> Bools:
+    def draw(self, stratum: Ints, length: Ints, rng: Generator) -> Bools:
         """Return M (n, T, V)."""
         probability = self.missing[stratum]
         scores = rng.random(probability.shape) - probability  # a cell is observed where positive
-        used = cells_in_use(length, scores.shape[1], self.static)
-        return repaired(scores, used, np.where(self.static, 0, self.least))
+        return repaired(scores, length, self.layout, self.least)
 
 
-def cells_in_use(length: NDArray[np.int64], slots: int, static: Bools) -> Bools:
-    """(n, T, V): the slots up to the length, and the first of what is static."""
-    slot = np.arange(slots)[:, None]
-    return np.asarray(np.where(static, slot == 0, slot < length[:, None, None]))
-
-
-def repaired(scores: Floats, used: Bools, least: NDArray[np.int64]) -> Bools:
-    """Observe where the score is positive; where that is too rare, at the largest scores too."""
+def repaired(scores: Draws, length: Ints, layout: Layout, least: int) -> Bools:
+    """Observe where the score is positive; where that is too rare over time, at the largest scores
+    too."""
+    used, wanted = layout.up_to(length), np.where(layout.static, 0, least)
     observed = used & (scores >= 0)
     seen, could = _over_time(observed), _over_time(used)
-    patient, variable = np.nonzero(seen < np.minimum(could, least))  # few: to rank all is slow
+    patient, variable = np.nonzero(seen < np.minimum(could, wanted))  # few: to rank all is slow
     if len(patient):
         rare, there = scores[patient, :, variable], used[patient, :, variable]  # (few, T)
         order = np.argsort(-np.where(there, rare, -np.inf), axis=1, kind="stable")
         rank = np.argsort(order, axis=1, kind="stable")
-        wanted = np.broadcast_to(least, seen.shape)[patient, variable]
-        observed[patient, :, variable] |= there & (rank < wanted[:, None])
+        observed[patient, :, variable] |= there & (rank < wanted[variable, None])
     return np.asarray(observed)
 
 
-def _over_time(cells: Bools) -> NDArray[np.int64]:
+def _over_time(cells: Bools) -> Ints:
     """(n, V): how many of (n, T, V). Slot by slot, as numpy is slow along an axis in the middle."""
     return np.asarray(sum(cells[:, t].astype(np.int64) for t in range(cells.shape[1])))

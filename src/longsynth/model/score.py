@@ -24,14 +24,16 @@ class Correction(Protocol):
 
 
 class Start(Protocol):
-    """Standard normal numbers (n, D) for patients of these strata, in any precision."""
+    """Standard normal numbers (n, D) for patients of these strata, times a matrix (D, D), in any
+    precision."""
 
-    def __call__(self, stratum: NDArray[np.int64], width: int, rng: Generator) -> Draws: ...
+    def __call__(self, stratum: NDArray[np.int64], times: Floats, rng: Generator) -> Draws: ...
 
 
-def independent(stratum: NDArray[np.int64], width: int, rng: Generator) -> Draws:
+def independent(stratum: NDArray[np.int64], times: Floats, rng: Generator) -> Draws:
     """In float32: more digits than a record has, and half the work to multiply."""
-    return rng.standard_normal((len(stratum), width), np.float32)
+    draws = rng.standard_normal((len(stratum), len(times)), np.float32)
+    return np.asarray(draws @ times.astype(draws.dtype))
 
 
 def noise_levels(steps: int, cap: float) -> Floats:
@@ -61,17 +63,17 @@ class ScorePath:
         here, there = self.levels[level] ** 2, self.levels[level - 1] ** 2
         return np.asarray(np.sqrt((self.spectrum.values + there) / (self.spectrum.values + here)))
 
-    def encoded(self, stratum: NDArray[np.int64], rng: Generator) -> Floats:
+    def encoded(self, stratum: NDArray[np.int64], rng: Generator) -> Draws:
         """Return z_0 (n, D): alg:sample, lines 4 to 7."""
-        mean, basis = self.means[stratum], self.spectrum.vectors
-        start = self.start(stratum, mean.shape[1], rng)
-        factor = np.sqrt(self.spectrum.values + self.levels[-1] ** 2)
+        basis, factor = self.spectrum.vectors, np.sqrt(self.spectrum.values + self.levels[-1] ** 2)
         if not self.corrections:  # then all steps are one linear map
             for level in range(len(self.levels) - 1, 0, -1):
                 factor = factor * self.transport(level)
-            whole = (basis * factor) @ basis.T
-            return np.asarray(mean + start @ whole.astype(start.dtype))
-        state = start @ basis  # z_K - μ̂ = state · factor, in the basis
+            z = self.start(stratum, (basis * factor) @ basis.T, rng)
+            z += self.means.astype(z.dtype)[stratum]
+            return z
+        mean, state = self.means[stratum], self.start(stratum, basis, rng)
+        # z_K - μ̂ = state · factor, in the basis
         for level in range(len(self.levels) - 1, 0, -1):
             factor = factor * self.transport(level)
             for correct in self.corrections:

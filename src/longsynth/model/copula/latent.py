@@ -9,9 +9,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from longsynth.layout import Layout
 from longsynth.model.copula.marginal import Marginal
 from longsynth.model.covariance import Spectrum
-from longsynth.model.masks import cells_in_use, repaired
+from longsynth.model.masks import repaired
 from longsynth.model.model import Course
 from longsynth.model.score import Draws, ScorePath
 from longsynth.scaling import Scaling
@@ -31,7 +32,7 @@ class Drawing(NamedTuple):
     """What the parts of a patient share."""
 
     stratum: Ints  # (n,)
-    latent: Floats  # (n, T, m)
+    latent: Draws  # (n, T, m)
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Evened:
         return course
 
 
-def _quantiles(numbers: Floats, weight: Floats) -> Floats:
+def _quantiles(numbers: Draws, weight: Floats) -> Floats:
     order = np.argsort(numbers)
     mass = np.cumsum(weight[order])
     return np.interp(RANKS, (mass - weight[order] / 2) / mass[-1], numbers[order])
@@ -77,17 +78,17 @@ class Balanced:
 
     events: Ints  # (S,): the event of each stratum
 
-    def __call__(self, stratum: Ints, width: int, rng: Generator) -> Draws:
+    def __call__(self, stratum: Ints, times: Floats, rng: Generator) -> Draws:
         """In float32: a record has fewer digits, and the products take half the time."""
-        noise = rng.standard_normal((len(stratum), width)).astype(np.float32)
+        noise = rng.standard_normal((len(stratum), len(times))).astype(np.float32)
         event = np.eye(2, dtype=np.float32)[self.events[stratum]]
         number = event.sum(axis=0)[:, None]
         means = event.T @ noise / np.maximum(number, 1)
         noise -= event @ np.where(number >= FEWEST, means, 0)
-        if len(noise) >= 2 * width:
+        if len(noise) >= 2 * len(times):
             lower = np.linalg.cholesky((noise.T @ noise).astype(np.float64) / len(noise))
-            noise = noise @ np.linalg.inv(lower).T.astype(np.float32)
-        return noise
+            times = np.linalg.solve(lower.T, times)
+        return noise @ times.astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -106,16 +107,16 @@ class Map:
     ranks: Floats  # the chance of each or less
     marginal: Marginal
 
-    def unit(self, latent: Floats) -> Floats:
+    def unit(self, latent: Draws) -> Floats:
         """Return quantiles in [-1, 1]. To search for the place of each number would take longer
         than all else in a sample, so it is looked up."""
         if self.marginal.ruler.levels:
             return np.take(self._levels, np.searchsorted(self._cuts, latent))
         start, steps, at, rise = self._table
-        found = np.clip((latent - start) * steps, 0.0, STEPS)
-        step = found.astype(np.int32)
-        found -= step
-        found *= np.take(rise, step)
+        place = np.clip((latent - start) * steps, 0.0, STEPS)
+        step = place.astype(np.int32)
+        found = np.take(rise, step)
+        found *= place - step
         found += np.take(at, step)
         return np.asarray(found)
 
@@ -178,15 +179,14 @@ class Thresholds:
     """A cell is observed where its mark lies above the threshold."""
 
     cuts: Floats  # (V,)
-    static: Bools  # (V,)
+    layout: Layout
     least: int
 
     def draw(self, course: Drawing, length: Ints, rng: Generator) -> Bools:
         """Return M (n, T, V)."""
         variables = len(self.cuts)
-        scores = course.latent[:, :, variables : 2 * variables] - self.cuts
-        used = cells_in_use(length, scores.shape[1], self.static)
-        return repaired(scores, used, np.where(self.static, 0, self.least))
+        marks = course.latent[:, :, variables : 2 * variables]
+        return repaired(marks - self.cuts.astype(marks.dtype), length, self.layout, self.least)
 
 
 @dataclass(frozen=True)

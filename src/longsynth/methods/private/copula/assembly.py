@@ -28,7 +28,7 @@ from longsynth.model.copula.marginal import Marginal
 from longsynth.model.copula.population import synthesis
 from longsynth.model.lengths import Lengths
 from longsynth.model.model import Model
-from longsynth.model.score import ScorePath, independent, noise_levels
+from longsynth.model.score import Draws, ScorePath, independent, noise_levels
 from longsynth.records import Cohort, Floats, Ints
 
 KNOTS = 400  # of a map from latent numbers to ranks
@@ -69,7 +69,7 @@ def assembled(
         marks = course.latent[:, :, variables + v]
         asked = marks[:, 0] if static[v] else marks[used]
         cuts[v] = np.quantile(asked, 1 - known.channels.rates[v]) if len(asked) else 0.0
-    masks = Thresholds(cuts, static, constants.least_observations)
+    masks = Thresholds(cuts, schema.layout, constants.least_observations)
     observed = masks.draw(course, length, rng)
     gap = course.latent[:, :, 2 * variables]
     return Model(
@@ -130,8 +130,8 @@ def _lengths(known: First, course: Drawing, events: Ints, slots: int) -> LatentL
     return LatentLengths((without, with_event), events, slots)
 
 
-def _map(latent: Floats, marginal: Marginal) -> Map:
-    asked = latent if len(latent) >= TOO_FEW else np.linspace(-2.0, 2.0, TOO_FEW)
+def _map(latent: Draws, marginal: Marginal) -> Map:
+    asked = latent.astype(np.float64) if len(latent) >= TOO_FEW else np.linspace(-2.0, 2.0, TOO_FEW)
     ranks = (np.arange(KNOTS) + 0.5) / KNOTS
     return Map(np.quantile(asked, ranks), ranks, marginal)
 
