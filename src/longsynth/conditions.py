@@ -19,7 +19,9 @@ def condition_matrix(schema: Schema) -> NDArray[np.int64]:
     dummies = [site == c for c in range(1, last + 1)]
     interactions = [group * event] + ([event * (site == last)] if last else [])
     columns = [np.ones_like(group), group, event, *dummies, *interactions]
-    return np.stack(columns, axis=1).astype(np.int64)
+    found = np.stack(columns, axis=1).astype(np.int64)
+    found.flags.writeable = False  # all who ask share it
+    return found
 
 
 def largest_norm_squared(conditions: NDArray[np.int64]) -> int:  # L_c²

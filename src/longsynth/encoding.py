@@ -75,7 +75,7 @@ def values(
     """z̄ (n, D) on the integer grid with norm² at most `squared`."""
     observed, scaling = seen(batch, schema) if observed is None else observed, scaling_of(schema)
     layout, found = schema.layout, np.empty((batch.patients, schema.width), _whole(squared))
-    step = max(CELLS // schema.width // TOGETHER * TOGETHER, 1)
+    step = max(CELLS // schema.width // TOGETHER, 1) * TOGETHER
     for start in range(0, batch.patients, step):
         block = slice(start, start + step)
         z = layout.value_rows(scaling.encode(batch.values[block], observed[block]))

@@ -66,14 +66,10 @@ class Layout:
 
     def up_to(self, length: Ints) -> Bools:
         """(n, T, V): the cells of records of these lengths: their slots, and what is static."""
-        return np.asarray(self._by_length[np.clip(length, 0, self.slots)])
-
-    @cached_property
-    def _by_length(self) -> Bools:
-        """(T + 1, T, V): few, so that patients need only look theirs up."""
-        slot, length = np.arange(self.slots), np.arange(self.slots + 1)
-        used = (slot < length[:, None])[:, :, None]
-        return np.asarray(np.where(self.static, slot[:, None] == 0, used))
+        lengths, which = np.unique(np.clip(length, 0, self.slots), return_inverse=True)
+        slot = np.arange(self.slots)[:, None]
+        found = np.where(self.static, slot == 0, slot < lengths[:, None, None])
+        return np.asarray(found[which])  # to look a record up is quicker than to make it
 
     @cached_property
     def _cells(self) -> Ints:

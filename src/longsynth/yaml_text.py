@@ -134,7 +134,7 @@ class Format(Generic[Model]):
         except yaml.reader.ReaderError as error:
             line = text.count("\n", 0, error.position) + 1
             raise self.refusal(f"{where}, line {line}: a control character: remove it.") from None
-        except (ValueError, LookupError, RecursionError):  # !!int '' is a LookupError
+        except (ValueError, LookupError, OverflowError, RecursionError):  # as of !!int ''
             raise self.refusal(f"{where} cannot be read as YAML: write it more plainly.") from None
         if not isinstance(content, dict):
             raise self.refusal(

@@ -244,6 +244,7 @@ HOSTILE = {
     "a control character": (b"a: \x07", "control character"),
     "many values": (b"a: [" + b"1," * 60_000 + b"1]", "more values than any governance form"),
     "an empty number": (b"a: !!int ''", "write it more plainly"),
+    "a letter beyond all": (b'a: "\\UFFFFFFFF"', "write it more plainly"),
     "an order to the terminal": (b'governance: 1\n"\\e[2J": 1', "\\x1b[2J"),
 }
 

@@ -28,8 +28,7 @@ class View:
 def view(schema: Schema, cohort: Trajectories) -> View:
     """Bounds set the scale whatever encoding a method used: two methods stay comparable."""
     used = np.arange(schema.slots) < cohort.length[:, None]
-    static = np.array(schema.layout.static)
-    inside = np.where(static, (np.arange(schema.slots) == 0)[:, None], used[:, :, None])
+    inside = schema.layout.up_to(cohort.length)
     seen = cohort.observed & inside & np.isfinite(cohort.values)
     lowest = np.array([v.bounds[0] for v in schema.variables])  # any value that can be encoded
     encoded = _by_bounds(schema).unit(np.where(seen, cohort.values, lowest))

@@ -50,7 +50,8 @@ HOW = (
     "seeds found best (`search_dp_markov.py` and `search_constants.py` in `benchmarks`); a row of "
     "`trust` or `dp-score` without the word has the paper's. Tuned rows were added after the "
     "flagship had been judged, on the same seeds. Since then it makes its rows and samples in "
-    "single precision, which moves an integer by one at most; it was not judged again."
+    "single precision, which moves an integer of a row by one, those of a row at the very edge of "
+    "its ball by a few, and by a little what is drawn; it was not judged again."
 )
 
 

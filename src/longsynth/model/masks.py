@@ -4,16 +4,15 @@ A patient can only be observed in slots up to the length: what lies beyond is pa
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from longsynth.layout import Layout
+from longsynth.model.score import Draws
 
 Floats = NDArray[np.float64]
-Draws = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 

@@ -62,13 +62,10 @@ class _View:
 
     def __init__(self, schema: Schema, patients: Patients) -> None:
         low, high = np.array([v.bounds for v in schema.variables]).T
-        static = np.array([v.static for v in schema.variables])
-        slots = np.arange(schema.slots)
-        used = slots < np.asarray(patients.length)[:, None]
-        cells = np.where(static, (slots == 0)[:, None], used[:, :, None])
+        used = np.arange(schema.slots) < np.asarray(patients.length)[:, None]
         found = np.asarray(patients.values, dtype=np.float64)
         self.used: Bools = used
-        self.cells: Bools = np.broadcast_to(cells, found.shape)
+        self.cells: Bools = schema.layout.up_to(np.asarray(patients.length))
         self.seen: Bools = np.asarray(patients.observed & self.cells & np.isfinite(found))
         self.values: Floats = np.clip(np.nan_to_num(found), low, high)
         gaps = np.nan_to_num(np.where(used, patients.gaps, 0.0))

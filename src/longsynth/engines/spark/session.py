@@ -57,16 +57,28 @@ def spark_session(
                 f"start on {master}: it needs Java 17 or newer (set JAVA_HOME) and that master",
                 builder.config(map=chosen | dict(settings or {})).getOrCreate,
             )
-        logging.root.addFilter(_not_of_py4j)
-        try:
-            yield session
-        finally:
-            session.stop()
-            logging.root.removeFilter(_not_of_py4j)
+        with unlogged():
+            try:
+                yield session
+            finally:
+                session.stop()
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """Python's side of Spark logs tracebacks where a command is interrupted, by loggers of its own
+    and by the root."""
+    own = logging.getLogger("py4j")
+    passed_on, own.propagate = own.propagate, False
+    logging.root.addFilter(_not_of_py4j)
+    try:
+        yield
+    finally:
+        own.propagate = passed_on
+        logging.root.removeFilter(_not_of_py4j)
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
-    """Python's side of Spark logs a traceback where a command is interrupted."""
     return "py4j" not in record.pathname
 
 
