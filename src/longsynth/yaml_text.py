@@ -5,8 +5,10 @@ aliases, a key given twice.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
 
@@ -30,30 +32,24 @@ _MISREAD = {  # what YAML makes of a bare word or number, and where that surpris
 _EMPTIED = ("too_short", True)  # a list is only too short because its items are wrong
 
 
-class _Unlike(Exception):
-    """Something in a text that no file of ours has."""
-
-    def __init__(self, event: yaml.Event, why: str) -> None:
-        super().__init__(why)
-        self.event, self.why = event, why
-
-
 class _Loader(yaml.SafeLoader):
     """Refuses while it reads, as deep nesting would keep it busy for hours."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, noun: str, refusal: Callable[[yaml.Event, str], Refused]) -> None:
         super().__init__(text)
+        self._noun, self._refusal = noun, refusal
         self._depth = self._number = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         self._depth, self._number = self._depth + 1, self._number + 1
         if isinstance(event, yaml.AliasEvent):
-            raise _Unlike(event, "a YAML alias (*name): write the value out")
+            raise self._refusal(event, "a YAML alias (*name): write the value out")
         if self._depth > DEEPEST:
-            raise _Unlike(event, "lists within lists, deeper than any {}")
+            raise self._refusal(event, f"lists within lists, deeper than any {self._noun}")
         if self._number > MOST:
-            raise _Unlike(event, "more values than any {} has: is it another file?")
+            why = f"more values than any {self._noun} has: is it another file?"
+            raise self._refusal(event, why)
         node = super().compose_node(parent, index)
         self._depth -= 1
         return node
@@ -118,13 +114,11 @@ class Format(Generic[Model]):
         lines: dict[Place, int] = {}
         content = None
         try:
-            loader = _Loader(text)
+            loader = _Loader(text, self.noun, partial(self._at, where))
             root = loader.get_single_node()
             if root is not None:
                 self._note_lines(root, (), lines, where)
                 content = loader.construct_document(root)
-        except _Unlike as found:
-            raise self._at(where, found.event, found.why.format(self.noun)) from None
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             raise self.refusal(

@@ -64,8 +64,7 @@ class Streams:
         return joined_by_patient(self._some_people(), blocks, self._moving)
 
     def _some_people(self) -> Iterator[People]:
-        labels = [f"CAST({label} AS BIGINT)" for label in ("site", "grp", "event")]
-        about = ", ".join([*labels, *(f"v{v}" for v in self._static)])
+        about = ", ".join(["site", "grp", "event", *(f"v{v}" for v in self._static)])
         query = f"SELECT id, {about} FROM people ORDER BY id"
         if self.people_order and self.people_order.rising:
             query = f"SELECT id, {about} FROM people"
@@ -76,8 +75,8 @@ class Streams:
             static = np.full((len(self._schema.variables), len(table)), np.nan)
             for v, column in zip(self._static, cells, strict=True):
                 read_numbers(column, static[v])
-            codes = [numbers(label, pa.int64()) for label in (site, group, event)]
-            yield People(numbers(id_, pa.int64()), np.stack(codes, axis=1), static.T)
+            labels = [numbers(label, pa.int64()) for label in (site, group, event)]
+            yield People(numbers(id_, pa.int64()), np.stack(labels, axis=1), static.T)
 
     def _blocks(self) -> Iterator[Block]:
         """Yield the rows that have a patient and a time."""

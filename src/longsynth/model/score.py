@@ -72,8 +72,8 @@ class ScorePath:
             z = self.start(stratum, (basis * factor) @ basis.T, rng)
             z += self.means.astype(z.dtype)[stratum]
             return z
-        mean, state = self.means[stratum], self.start(stratum, basis, rng)
-        # z_K - μ̂ = state · factor, in the basis
+        mean = self.means[stratum]
+        state = self.start(stratum, basis, rng)  # z_K - μ̂ = state · factor, in the basis
         for level in range(len(self.levels) - 1, 0, -1):
             factor = factor * self.transport(level)
             for correct in self.corrections:

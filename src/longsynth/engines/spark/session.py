@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from longsynth.errors import Refused
@@ -57,11 +57,9 @@ def spark_session(
                 f"start on {master}: it needs Java 17 or newer (set JAVA_HOME) and that master",
                 builder.config(map=chosen | dict(settings or {})).getOrCreate,
             )
-        with unlogged():
-            try:
-                yield session
-            finally:
-                session.stop()
+        with unlogged(), ExitStack() as ending:
+            ending.callback(session.stop)
+            yield session
 
 
 @contextmanager
