@@ -14,6 +14,7 @@ from longsynth.privacy.budget import Budget
 from longsynth.privacy.ledger import Ledger, Released, price
 from longsynth.records import Cohort
 from longsynth.schema import Schema
+from longsynth.schema_file import dump
 
 SLOTS, VARIABLES = 4, 3
 SMALL = Budget(1.0, 1e-5, "zcdp")  # one, as its ρ takes a while to work out
@@ -151,3 +152,39 @@ def write_folder(
     pq.write_table(pa.table(observations), folder / "observations.parquet")
     pq.write_table(pa.table(patients), folder / "patients.parquet")
     return folder
+
+
+def write_cells(
+    folder: Path,
+    schema: Schema,
+    header: str,
+    lines: list[str],
+    people: list[str],
+    about: str = "patient_id,group,event,site",
+) -> Path:
+    """Write a cohort whose cells are given as text, separated by commas. A cell that a line lacks,
+    or that is no number where one belongs, is NaN. Ids and labels are text in Latin-1."""
+    folder.mkdir(parents=True)
+    (folder / "schema.yaml").write_text(dump(schema))
+    numbers = {v.name for v in schema.variables if v.levels is None} | {"time"}
+    for name, names, rows in (("observations", header, lines), ("patients", about, people)):
+        columns = names.split(",")
+        cells = [(line.split(",") + [""] * len(columns))[: len(columns)] for line in rows]
+        stored = {
+            column: pa.array(map(_float, found)) if column in numbers else _text(list(found))
+            for column, found in zip(columns, zip(*cells, strict=True), strict=bool(cells))
+        } or {column: pa.nulls(0) for column in columns}
+        pq.write_table(pa.table(stored), folder / f"{name}.parquet")
+    return folder
+
+
+def _float(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return float("nan")
+
+
+def _text(cells: list[str]) -> pa.Array:
+    raw = pa.array([cell.strip('"').encode("latin-1") or None for cell in cells], pa.binary())
+    return pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())

@@ -5,11 +5,14 @@ would.
 """
 
 import base64
+import io
 import json
 import struct
 from typing import Any
 
-from fuzz.cohorts import PEOPLE, ROWS, SCHEMA, csv_text
+import pyarrow.parquet as pq
+
+from fuzz.cohorts import PEOPLE, ROWS, SCHEMA, csv_text, typed
 from leaks.sentinels import DIGITS, MARK
 
 Files = dict[str, bytes]
@@ -22,7 +25,13 @@ def _csv(rows: bytes = _ROWS, people: bytes = _PEOPLE) -> Files:
 
 
 def _parquet(rows: bytes) -> Files:
-    return {"schema.yaml": _SCHEMA, "observations.parquet": rows, "patients.csv": _PEOPLE}
+    people = io.BytesIO()
+    pq.write_table(typed(PEOPLE), people)
+    return {
+        "schema.yaml": _SCHEMA,
+        "observations.parquet": rows,
+        "patients.parquet": people.getvalue(),
+    }
 
 
 def _schema(**changes: Any) -> bytes:

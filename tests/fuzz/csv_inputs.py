@@ -1,12 +1,15 @@
 """Malformed CSV: bytes, quotes, headers, line ends and encodings, and cells that no one expects."""
 
+import csv
 import gzip
+import io
 from pathlib import Path
+from typing import Any
 
 from numpy.random import Generator
 
 from fuzz.cohorts import IDS, PEOPLE, ROWS, TABLES, csv_text, write_csv
-from fuzz.mutation import mutated, one_of, token
+from fuzz.mutation import mutated, one_of
 from leaks.sentinels import MARK
 
 ENCODINGS = ("utf-16", "utf-16-le", "utf-32", "utf-8-sig", "cp500", "utf-7")
@@ -27,27 +30,33 @@ def any_csv(folder: Path, rng: Generator) -> None:
 
 
 def csv_cells(folder: Path, rng: Generator) -> None:
-    """The cells of the first patient replaced, and nothing else: no one may notice."""
-    rows = [_line(rng, IDS[0], len(ROWS) - 1) for _ in range(int(rng.integers(0, 4)))]
-    header, *lines = csv_text(ROWS).encode().splitlines()
-    others = [line for line in lines if not line.startswith(IDS[0].encode())]
-    at = int(rng.integers(len(others) + 1))
-    observations = b"\n".join([header, *others[:at], *rows, *others[at:]])
-    header, _, *lines = csv_text(PEOPLE).encode().splitlines()
-    person = _line(rng, IDS[0], len(PEOPLE) - 1)
-    write_csv(folder, observations=observations, patients=b"\n".join([header, person, *lines]))
+    """The cells of the first patient replaced, in a file that keeps to the rules: no one else may
+    notice. A column that no one reads holds notes with line breaks and other patients' rows."""
+    rows = [_cells(rng, len(ROWS)) for _ in range(int(rng.integers(0, 4)))]
+    lines = [[*cells, ""] for cells in zip(*ROWS.values(), strict=True) if cells[0] != IDS[0]]
+    at = int(rng.integers(len(lines) + 1))
+    people = [[*cells, ""] for cells in zip(*PEOPLE.values(), strict=True)]
+    people[0] = _cells(rng, len(PEOPLE))
+    tables = {
+        "observations": [[*ROWS, "note"], *lines[:at], *rows, *lines[at:]],
+        "patients": [[*PEOPLE, "note"], *people],
+    }
+    write_csv(folder, **{name: _quoted(table, rng) for name, table in tables.items()})
 
 
-def _line(rng: Generator, identity: str, cells: int) -> bytes:
-    """An id and then anything but the end of a line."""
-    width = cells if rng.random() < 0.6 else int(rng.integers(0, 9))
-    rest = ",".join(one_of(rng, CELLS) for _ in range(width)).encode()
+def _cells(rng: Generator, width: int) -> list[str]:
+    cells = [IDS[0], *(one_of(rng, CELLS) for _ in range(width - 1))]
+    note = csv_text(ROWS)[: int(rng.integers(200))] + one_of(rng, CELLS)
     if rng.random() < 0.5:
-        rest = mutated(rest, rng)
-    if rng.random() < 0.2:
-        rest = rng.bytes(int(rng.integers(0, 60)))
-    quote = one_of(rng, (b"", b"", b"", b'"'))
-    return quote + identity.encode() + quote + b"," + rest.replace(b"\n", token(rng)[:1].strip())
+        note = mutated(note.encode(), rng).decode("utf-8", "replace")
+    return [*cells, note]
+
+
+def _quoted(table: list[list[Any]], rng: Generator) -> bytes:
+    text = io.StringIO()
+    end = one_of(rng, ("\n", "\r\n"))
+    csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator=end).writerows(table)
+    return text.getvalue().encode()
 
 
 def _damaged(text: str, rng: Generator) -> bytes:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from numpy.random import Generator
 
-from fuzz.cohorts import write_csv
+from fuzz.cohorts import write_typed
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-5, "method": "trust"}
 
@@ -34,7 +34,7 @@ def made_once() -> Path:
     """A place for what inputs are made from, with the well-formed cohort in it."""
     place = Path(tempfile.mkdtemp(prefix="base-"))
     (place / "cohort").mkdir()
-    write_csv(place / "cohort")
+    write_typed(place / "cohort")
     return place
 
 

@@ -12,7 +12,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 from numpy.random import Generator
 
-from fuzz.cohorts import IDS, PEOPLE, ROWS, csv_text, write_schema
+from fuzz.cohorts import IDS, MEASURED, PEOPLE, ROWS, csv_text, number, typed, write_schema
 from fuzz.mutation import DAMAGES, TOKENS, mutated, one_of
 from leaks.sentinels import MARK, NUMBERS, WHOLE
 
@@ -97,11 +97,11 @@ def any_parquet(folder: Path, rng: Generator) -> None:
     for name, table in (("observations", ROWS), ("patients", PEOPLE)):
         path = folder / f"{name}.parquet"
         odd = rng.random() < 0.5
-        write_parquet(path, _odd_table(table, rng) if odd else _table(table), rng)
+        write_parquet(path, _odd_table(table, rng) if odd else typed(table), rng)
         if rng.random() < (0.1 if odd else 0.5):
             path.write_bytes(damaged_parquet(path.read_bytes(), rng))
         elif rng.random() < 0.02:
-            feather.write_feather(_table(table), path)
+            feather.write_feather(typed(table), path)
         elif rng.random() < 0.02:
             path.write_text(csv_text(table))
 
@@ -109,23 +109,18 @@ def any_parquet(folder: Path, rng: Generator) -> None:
 def parquet_cells(folder: Path, rng: Generator) -> None:
     """The cells of the first patient replaced within their columns' types: no one may notice."""
     write_schema(folder)
-    text = bool(rng.random() < 0.5)
     for name, table in (("observations", ROWS), ("patients", PEOPLE)):
         mine = [i for i, who in enumerate(table["patient_id"]) if who == IDS[0]]
         columns: dict[str, Any] = {"patient_id": table["patient_id"]}
         for column, cells in list(table.items())[1:]:
-            numbers = column in ("time", "pulse", "oxygen") and not text
-            others = [_number(c) if numbers else None if c is None else str(c) for c in cells]
+            numbers = column in MEASURED
+            others = [number(c) if numbers else None if c is None else str(c) for c in cells]
             for i in mine:
                 others[i] = one_of(rng, FLOATS if numbers else TEXTS)
             columns[column] = others
             if not numbers and rng.random() < 0.3:
                 columns[column] = _with_wrong_bytes(others, mine, rng)
         write_parquet(folder / f"{name}.parquet", pa.table(columns), rng)
-
-
-def _number(cell: Any) -> float | None:
-    return float(cell) if isinstance(cell, int | float) else None
 
 
 def _with_wrong_bytes(cells: list[Any], mine: list[int], rng: Generator) -> pa.Array:
@@ -136,20 +131,8 @@ def _with_wrong_bytes(cells: list[Any], mine: list[int], rng: Generator) -> pa.A
     return pa.Array.from_buffers(pa.string(), len(raw), array.buffers())
 
 
-def _table(table: dict[str, list[Any]]) -> pa.Table:
-    columns = {
-        name: [None if c is None else str(c) for c in cells] if _mixed(cells) else cells
-        for name, cells in table.items()
-    }
-    return pa.table(columns)
-
-
-def _mixed(cells: list[Any]) -> bool:
-    return any(isinstance(cell, str) for cell in cells)
-
-
 def _odd_table(table: dict[str, list[Any]], rng: Generator) -> pa.Table:
-    plain = _table(table)
+    plain = typed(table)
     n = one_of(rng, (0, 1, 50, *[len(plain)] * 9))
     names, columns = list(table), [plain.column(c) for c in table]
     if n != len(plain):
@@ -205,7 +188,7 @@ def write_parquet(path: Path, table: pa.Table, rng: Generator) -> None:
     try:
         pq.write_table(table, path, **options, **rare)
     except pa.ArrowException:  # something that this format cannot hold
-        pq.write_table(_table(ROWS), path, **options)
+        pq.write_table(typed(ROWS), path, **options)
 
 
 def damaged_parquet(whole: bytes, rng: Generator) -> bytes:

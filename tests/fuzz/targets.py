@@ -1,6 +1,7 @@
 """Every kind of input: how one is made, and the reader that it goes through."""
 
 import shutil
+import tempfile
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator
 
-from fuzz.cohorts import write_csv
+from fuzz.cohorts import write_csv, write_typed
 from fuzz.csv_inputs import any_csv, csv_cells
 from fuzz.folder_inputs import damage_disclosed, damage_release, damage_synthetic
 from fuzz.govern_targets import BOOK, FORM, KEYS, SIGNED, verified
@@ -24,6 +25,7 @@ from longsynth.fit import fit
 from longsynth.govern.disclosed import read_disclosed
 from longsynth.govern.release import load_release
 from longsynth.govern.synthetic_folder import Recipe, read_recipe, write_synthetic
+from longsynth.importers.importing import Imported, import_cohort
 from longsynth.io.tables import CohortFolder
 from longsynth.methods.registry import model_of
 from longsynth.plan import plan
@@ -53,12 +55,42 @@ def _cells(folder: Path, rng: Generator) -> list[str]:
         found = _others(folder)
     except Refused as refusal:
         raise Fault(f"a patient's cells caused a refusal: {refusal}") from refusal
-    for field in fields(Cohort):
-        if not np.array_equal(
-            getattr(found, field.name), getattr(_reference(), field.name), equal_nan=True
-        ):
-            raise Fault(f"one patient's cells moved the {field.name} of another")
+    _same(found, _reference())
     return []
+
+
+def _same(found: Cohort, expected: Cohort) -> None:
+    for field in fields(Cohort):
+        here, there = getattr(found, field.name), getattr(expected, field.name)
+        if not np.array_equal(here, there, equal_nan=True):
+            raise Fault(f"one patient's cells moved the {field.name} of another")
+
+
+def _csv(folder: Path, rng: Generator) -> list[str]:
+    """Import, and open what came of it."""
+    found = imported(folder)
+    with CohortFolder(folder / "cohort") as source:
+        for _ in source.batches():
+            pass
+    return list(found.notes)
+
+
+def _csv_cells(folder: Path, rng: Generator) -> list[str]:
+    notes = list(imported(folder).notes)
+    _same(_others(folder / "cohort"), _csv_reference())
+    return notes
+
+
+def imported(folder: Path) -> Imported:
+    return import_cohort("events", folder, folder / "schema.yaml", folder / "cohort")
+
+
+@cache
+def _csv_reference() -> Cohort:
+    with tempfile.TemporaryDirectory() as place:
+        write_csv(Path(place))
+        imported(Path(place))
+        return _others(Path(place) / "cohort")
 
 
 def _others(folder: Path) -> Cohort:
@@ -68,10 +100,8 @@ def _others(folder: Path) -> Cohort:
 
 @cache
 def _reference() -> Cohort:
-    import tempfile
-
     with tempfile.TemporaryDirectory() as place:
-        write_csv(Path(place))
+        write_typed(Path(place))
         return _others(Path(place))
 
 
@@ -141,9 +171,9 @@ def _disclosed(folder: Path, rng: Generator) -> list[str]:
 
 
 KINDS = (
-    Kind("csv", 5, any_csv, _cohort),
-    Kind("csv cells", 1, csv_cells, _cells),
-    Kind("parquet", 5, any_parquet, _cohort),
+    Kind("csv", 3, any_csv, _csv),
+    Kind("csv cells", 1, csv_cells, _csv_cells),
+    Kind("parquet", 7, any_parquet, _cohort),
     Kind("parquet cells", 1, parquet_cells, _cells),
     Kind("schema", 3, any_schema, _schema),
     Kind("release", 3, _make_release, _release),

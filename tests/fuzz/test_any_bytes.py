@@ -9,13 +9,14 @@ from typing import Any
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from fuzz.cohorts import PEOPLE, ROWS, csv_text, write_csv
+from fuzz.cohorts import PEOPLE, ROWS, csv_text, write_csv, write_typed
 from leaks.sentinels import MARK, found_in_error
 from longsynth.errors import Refused
 from longsynth.govern.disclosed import FACTS, read_disclosed
 from longsynth.govern.provenance import read_provenance
 from longsynth.govern.release import read_release
 from longsynth.govern.synthetic_folder import RECIPE, read_recipe
+from longsynth.importers.importing import import_cohort
 from longsynth.io.tables import CohortFolder
 from longsynth.schema_file import parse_text
 
@@ -39,6 +40,11 @@ def answers_or_refuses(reader: Callable[[], object]) -> None:
         str(refusal).encode()  # it can be printed
 
 
+def _import(folder: Path) -> None:
+    import_cohort("events", folder, folder / "schema.yaml", folder / "cohort")
+    _read(folder / "cohort")
+
+
 def _read(folder: Path) -> None:
     with CohortFolder(folder) as source:
         list(source.batches())
@@ -52,7 +58,7 @@ def test_any_bytes_as_csv(rows: bytes, people: bytes, header: bool) -> None:
     tables = [start * header + cells for start, cells in zip(starts, (rows, people), strict=True)]
     with TemporaryDirectory() as place:
         write_csv(Path(place), observations=tables[0], patients=tables[1])
-        answers_or_refuses(lambda: _read(Path(place)))
+        answers_or_refuses(lambda: _import(Path(place)))
 
 
 @few
@@ -60,7 +66,7 @@ def test_any_bytes_as_csv(rows: bytes, people: bytes, header: bool) -> None:
 def test_any_bytes_as_parquet(pages: bytes, footer: bytes, size: int | None) -> None:
     length = (len(footer) if size is None else size % 2**32).to_bytes(4, "little")
     with TemporaryDirectory() as place:
-        write_csv(Path(place))
+        write_typed(Path(place))
         content = b"PAR1" + pages + MARK.encode() + footer + length + b"PAR1"
         (Path(place) / "observations.parquet").write_bytes(content)
         answers_or_refuses(lambda: _read(Path(place)))

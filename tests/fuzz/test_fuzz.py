@@ -9,7 +9,7 @@ import pytest
 from fuzz import broken, corpus
 from fuzz.fuzz import BAD, outcomes, run, table
 from fuzz.kind import Kind
-from fuzz.targets import KINDS
+from fuzz.targets import KINDS, imported
 from fuzz.watch import GOOD, Outcome, try_input
 from longsynth.commands.check import check
 from longsynth.errors import ReleaseError
@@ -65,9 +65,13 @@ def _tried(tmp_path: Path, files: dict[str, bytes]) -> Outcome:
             (folder / name).write_bytes(content)
 
     def read(folder: Path, _: object) -> list[str]:
-        with CohortFolder(folder) as source:
+        cohort = folder
+        if (folder / "observations.csv").exists():
+            imported(folder)
+            cohort = folder / "cohort"
+        with CohortFolder(cohort) as source:
             list(source.batches())
-        check(folder, json=True)
+        check(cohort, json=True)
         return []
 
     return try_input(Kind("corpus", 1, make, read), 0, 0, tmp_path / "input")

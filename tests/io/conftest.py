@@ -1,7 +1,7 @@
 """A cohort of two patients that a test can rewrite cell by cell, and its records in plain words.
 
 Three slots; `pulse` between 20 and 220, `oxygen` yes or no; sites A, B and C. What a test does not
-give is as in ROWS and PEOPLE. A dict or a table is written as Parquet, text or bytes as CSV.
+give is as in ROWS and PEOPLE.
 """
 
 import json
@@ -37,7 +37,7 @@ ROWS = {
     "oxygen": [0.0, 1.0, None],
 }
 PEOPLE = {"patient_id": [1, 2], "group": [0, 1], "event": [0, 1], "site": ["A", "B"]}
-Table = dict[str, Any] | pa.Table | str | bytes
+Table = dict[str, Any] | pa.Table
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,7 @@ def _record(cohort: Cohort, i: int) -> Record:
 
 
 def _write(folder: Path, name: str, table: Table) -> None:
-    if isinstance(table, str | bytes):
-        content = table.encode() if isinstance(table, str) else table
-        (folder / f"{name}.csv").write_bytes(content)
-    else:
-        pq.write_table(pa.table(table), folder / f"{name}.parquet")
+    pq.write_table(pa.table(table), folder / f"{name}.parquet")
 
 
 @pytest.fixture

@@ -35,24 +35,15 @@ def test_a_number_that_is_not_finite_is_missing(cell: float, read: Read, example
     assert second == example[1]
 
 
-@pytest.mark.parametrize("cell", [None, "", "x", "nan", "-inf", "1e999", "9\x000", "90 bpm"])
-def test_text_that_is_no_number_is_missing(cell: str, read: Read, example: Example) -> None:
-    first, second = read({"pulse": ["80", cell, " 7e1 "]})
-    assert (first.pulse, first.oxygen) == ([80, None], [0, 1])
-    assert second == example[1]
-
-
 def not_utf8(*cells: bytes) -> pa.Array:
     """Text with bytes that are none, as a careless program may write it."""
     raw = pa.array(cells, pa.binary())
     return pa.Array.from_buffers(pa.string(), len(cells), raw.buffers())
 
 
-def test_text_that_is_not_utf_8_is_missing(read: Read, example: Example) -> None:
-    rows = {"pulse": not_utf8(b"80", b"9\xff0", b"70")}
-    people = {"site": not_utf8(b"\xfeA", b"B")}
-    first, second = read(rows, people)
-    assert (first.pulse, first.site) == ([80, None], 0)
+def test_text_that_is_not_utf_8_is_no_level(read: Read, example: Example) -> None:
+    first, second = read(people={"site": not_utf8(b"\xfeB", b"B")})
+    assert first.site == 0
     assert second == example[1]
 
 
@@ -60,31 +51,23 @@ def test_a_wild_value_is_read_as_it_stands_to_be_clipped_later(read: Read) -> No
     assert read({"pulse": [1e308, -1e308, 221.0]})[0].pulse == [1e308, -1e308]
 
 
-WHOLE = [
+NUMBERS = [
     *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
-    *(pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+    *(pa.uint8(), pa.uint16(), pa.uint32()),
+    *(pa.float32(), pa.float64()),
 ]
-REAL = [pa.float16(), pa.float32(), pa.float64(), pa.decimal128(9, 2), pa.decimal256(50, 2)]
-TEXT = [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary()]
 
 
-@pytest.mark.parametrize("kind", [*WHOLE, *REAL, *TEXT], ids=str)
-def test_values_and_times_may_be_stored_as_any_number_or_as_text(
+@pytest.mark.parametrize("kind", NUMBERS, ids=str)
+def test_values_and_times_may_be_stored_as_any_common_number(
     kind: pa.DataType, read: Read, example: Example
 ) -> None:
-    def stored(*values: int) -> pa.Array:
-        if kind in TEXT:
-            return pa.array([str(v) for v in values]).cast(kind)
-        return pa.array([Decimal(v) if pa.types.is_decimal(kind) else v for v in values], kind)
-
-    assert read({"pulse": stored(80, 90, 70), "time": stored(0, 6, 2)}) == example
+    values, times = pa.array([80, 90, 70], kind), pa.array([0, 6, 2], kind)
+    assert read({"pulse": values, "time": times}) == example
 
 
-@pytest.mark.parametrize("values", [[80, 90, 70], ["80", "90", "70"]])
-def test_values_may_be_stored_as_categories(
-    values: list[object], read: Read, example: Example
-) -> None:
-    assert read({"pulse": pa.array(values).dictionary_encode()}) == example
+def test_values_may_be_stored_as_categories(read: Read, example: Example) -> None:
+    assert read({"pulse": pa.array([80, 90, 70]).dictionary_encode()}) == example
 
 
 def test_truth_values_are_zero_and_one(read: Read, example: Example) -> None:
@@ -138,7 +121,7 @@ def test_a_patient_without_rows_is_a_record_of_length_zero(read: Read, example: 
 
 def test_a_cohort_without_any_rows_is_read(read: Read) -> None:
     columns = {"patient_id": pa.int64(), "time": pa.float64(), "pulse": pa.float64()}
-    nothing = pa.schema({**columns, "oxygen": pa.string()}).empty_table()
+    nothing = pa.schema({**columns, "oxygen": pa.null()}).empty_table()
     assert [r.length for r in read(nothing)] == [0, 0]
 
 
@@ -210,7 +193,7 @@ def test_nothing_is_printed_about_patients(
 
 @pytest.mark.parametrize(
     "cells",
-    [[None, 1], [2, 1], [-1, 1], [NAN, 1.0], [0.5, 1.0], ["", "1"], ["yes", "1"], [b"\xff", b"1"]],
+    [[None, 1], [2, 1], [-1, 1], [NAN, 1.0], [0.5, 1.0], ["", "1"], ["yes", "1"], ["x" * 300, "1"]],
 )
 def test_an_unknown_level_is_the_first(cells: list[object], read: Read, example: Example) -> None:
     assert read(people={"group": cells, "event": cells}) == example
@@ -233,7 +216,7 @@ def test_a_level_that_is_a_number_is_met_however_it_is_stored(
 
 
 def test_a_level_is_first_compared_as_text(read: Read) -> None:
-    site = {"column": "site", "levels": ["01", "1", "nan", "inf"]}
+    site = {"column": "site", "levels": ["01", 1.0, "nan", "inf"]}
     people = {"patient_id": [1, 2, 3, 4, 5]} | {"group": [0] * 5, "event": [0] * 5}
     found = read(people=people | {"site": ["1", "01", "nan", "inf", "001"]}, site=site)
     assert [r.site for r in found] == [1, 0, 2, 3, 0]
@@ -285,34 +268,12 @@ def test_time_stamps_count_from_each_patients_first(
     assert gaps_of(read, pa.array(STAMPS, pa.timestamp(unit, zone))) == [[0, 6], [0]]
 
 
-def test_time_stamps_may_be_text_or_dates(read: Read) -> None:
-    text = ["2024-03-01T22:00:00", "2024-03-02 04:00", "1969-01-01"]
-    assert gaps_of(read, text) == [[0, 6], [0]]
+def test_time_stamps_may_be_dates(read: Read) -> None:
     assert gaps_of(read, [dt.date(2024, 2, 28), dt.date(2024, 3, 1), None]) == [[0, 48], []]
 
 
-def test_offsets_in_time_stamps_count(read: Read) -> None:
-    clocks_change = ["2020-03-29T00:00:00+01:00", "2020-03-29T07:00:00+02:00", None]
-    assert gaps_of(read, clocks_change) == [[0, 6], []]
-    assert gaps_of(read, ["2020-01-01T00:00:00Z", "2020-01-01T07:00:00+01:00", None]) == [
-        [0, 6],
-        [],
-    ]
-
-
-def test_the_time_zone_of_the_machine_does_not_matter(
-    read: Read, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TZ", "America/New_York")
-    clocks_change_there = ["2020-03-08 00:00", "2020-03-08 06:00", None]
-    assert gaps_of(read, clocks_change_there) == [[0, 6], []]
-
-
-@pytest.mark.parametrize(
-    "text", [None, "", "x", "2020-02-30", "infinity", "12:30", "2020-01-01 99:00"]
-)
-def test_a_time_stamp_that_is_none_is_ignored(text: str, read: Read) -> None:
-    assert gaps_of(read, ["2020-01-01", text, "2020-01-01"]) == [[0], [0]]
+def test_time_stamps_that_are_all_missing_are_ignored(read: Read) -> None:
+    assert gaps_of(read, pa.nulls(3)) == gaps_of(read, pa.nulls(3, pa.timestamp("us"))) == [[], []]
 
 
 @pytest.mark.parametrize("unit", ["ms", "us", "ns"])
@@ -331,16 +292,6 @@ def test_days_beyond_every_calendar_are_read_and_touch_nobody_else(read: Read) -
     assert gaps_of(read, days) == [[0, 24.0 * (2**31 - 1)], [0]]
 
 
-def test_time_stamps_of_older_writers_are_read(folder: Write, records: Read) -> None:
-    path = folder(time={"unit": "timestamp"})
-    table = pq.read_table(path / "observations.parquet")
-    stamps = [dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31), None]
-    table = table.set_column(1, "time", pa.array(stamps, pa.timestamp("us")))
-    pq.write_table(table, path / "observations.parquet", use_deprecated_int96_timestamps=True)
-    days = (dt.date(9999, 12, 31) - dt.date(1, 1, 1)).days
-    assert [r.gaps for r in records(read_cohort(path)[1])] == [[0, 24.0 * days], []]
-
-
 # Patients' ids
 
 
@@ -350,13 +301,11 @@ def test_time_stamps_of_older_writers_are_read(folder: Write, records: Read) -> 
         "neighbours near 2^63": pa.array([LARGEST - 1, LARGEST]),
         "negative": pa.array([-LARGEST - 1, -LARGEST]),
         "neighbours that no float tells apart": pa.array([2**53, 2**53 + 1]),
-        "above 2^63": pa.array([2**64 - 2, 2**64 - 1], pa.uint64()),
         "small": pa.array([0, 255], pa.uint8()),
         "text": pa.array(["a", "b"]),
         "text with zeros in front": pa.array(["007", "07"]),
         "text with quotes": pa.array(['"', "'"]),
         "categories": pa.array(["x", "y"]).dictionary_encode(),
-        "bytes": pa.array([b"a", b"b"]),
     }.items(),
     ids=lambda case: case[0],
 )
@@ -366,10 +315,8 @@ def test_ids_may_be_whole_numbers_of_64_bits_or_text(
     assert read({"patient_id": ids[1].take([0, 0, 1])}, {"patient_id": ids[1]}) == example
 
 
-@pytest.mark.parametrize(
-    "kind", [pa.int8(), pa.int64(), pa.uint64(), pa.string(), pa.large_string()]
-)
-@pytest.mark.parametrize("other", [pa.int32(), pa.uint64(), pa.string()])
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int64(), pa.string(), pa.large_string()])
+@pytest.mark.parametrize("other", [pa.int32(), pa.uint32(), pa.string()])
 def test_the_tables_may_store_ids_differently(
     kind: pa.DataType, other: pa.DataType, read: Read, example: Example
 ) -> None:
@@ -497,11 +444,11 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-CSV = "patient_id,time,pulse,oxygen\n1,0,80,0\n"
+STAMPED_ROWS = {"time": pa.array([0, 1, 2]).cast(pa.timestamp("us"))}  # copied before it is read
 
 
 def test_scratch_is_removed_when_a_folder_is_closed(folder: Write, scratch: Path) -> None:
-    with CohortFolder(folder(CSV)) as source:
+    with CohortFolder(folder(STAMPED_ROWS, time={"unit": "timestamp"})) as source:
         assert list(scratch.iterdir())
         next(source.batches())  # and the rest is never asked for
     assert not list(scratch.iterdir())
@@ -509,14 +456,14 @@ def test_scratch_is_removed_when_a_folder_is_closed(folder: Write, scratch: Path
 
 def test_scratch_is_removed_when_reading_fails(folder: Write, scratch: Path) -> None:
     with pytest.raises(CohortError):
-        CohortFolder(folder(CSV, {"patient_id": [1, 1]}))
+        CohortFolder(folder(STAMPED_ROWS, {"patient_id": [1, 1]}, time={"unit": "timestamp"}))
     with pytest.raises(CohortError):
-        CohortFolder(folder(CSV.replace("pulse", "time")))
+        CohortFolder(folder({"pulse": ["x", "y", "z"]}))
     assert not list(scratch.iterdir())
 
 
 def test_reading_leaves_the_cohorts_folder_as_it_was(folder: Write) -> None:
-    path = folder(CSV)
+    path = folder(STAMPED_ROWS, time={"unit": "timestamp"})
     before = sorted(p.name for p in path.iterdir())
     read_cohort(path)
     assert sorted(p.name for p in path.iterdir()) == before
@@ -527,7 +474,7 @@ def test_reading_leaves_the_cohorts_folder_as_it_was(folder: Write) -> None:
 SECRET_ROWS = {
     "patient_id": ["SECRET_A", "SECRET_A", "SECRET_B"],
     "time": [77_317_731.0, 77_317_732.0, 77_317_733.0],
-    "pulse": ["SECRET_PULSE", "77317734", "1e999"],
+    "pulse": [77_317_734.0, 77_317_735.0, INF],
     "oxygen": [0.0, 1.0, None],
 }
 SECRET_PEOPLE = {
@@ -574,26 +521,32 @@ MISTAKES: dict[str, tuple[Any, Any, str]] = {
     ),
     "no id": ({}, {"patient_id": ["SECRET_A", None]}, "row without an id"),
     "nobody": ({}, pa.table(SECRET_PEOPLE).slice(0, 0), "patient table is empty"),
-    "list as a variable": (
-        {"pulse": [[77_317_731.0], [], None]},
+    "text as a variable": (
+        {"pulse": ["SECRET_PULSE", "77317734", "1e999"]},
         {},
-        "column 'pulse' is stored as list: store it as numbers or text",
+        "column 'pulse' of the observations table is stored as string. A fit reads integers",
     ),
-    "struct as a variable": ({"pulse": [{"SECRET": 1}] * 3}, {}, "store it as numbers or text"),
-    "time stamp as a variable": ({"pulse": STAMPED}, {}, "store it as numbers or text"),
-    "list as a label": ({}, {"group": [["SECRET_G"], []]}, "column 'group' is stored as list"),
-    "time stamp as a label": ({}, {"site": STAMPED[:2]}, "column 'site' is stored as timestamp"),
-    "list as a time": ({"time": [[77_317_731.0], [], []]}, {}, "unit: …}' in schema.yaml"),
-    "time stamp as hours": ({"time": STAMPED}, {}, "for instance to timestamp"),
+    "list as a variable": ({"pulse": [[77_317_731.0], [], None]}, {}, "is stored as list. A fit"),
+    "struct as a variable": ({"pulse": [{"SECRET": 1}] * 3}, {}, "is stored as struct. A fit"),
+    "time stamp as a variable": ({"pulse": STAMPED}, {}, "let `longsynth import` convert"),
+    "list as a label": ({}, {"group": [["SECRET_G"], []]}, "'group' of the patients table is"),
+    "time stamp as a label": (
+        {},
+        {"site": STAMPED[:2]},
+        "is stored as timestamp. A fit reads text",
+    ),
+    "list as a time": ({"time": [[77_317_731.0], [], []]}, {}, "'time' of the observations table"),
+    "text as a time": ({"time": ["77317731", "SECRET", ""]}, {}, "let `longsynth import` convert"),
+    "time stamp as hours": ({"time": STAMPED}, {}, "Write 'time: {unit: timestamp}'"),
     "fractions as ids": (
         {"patient_id": [77_317_731.0, 1.0, 2.0]},
         {},
-        "ids are stored as double, which cannot hold every id: store them as whole numbers or text",
+        "is stored as double. A fit reads whole numbers of up to 64 bits with a sign, or text",
     ),
     "decimals as ids": (
         {},
         {"patient_id": [Decimal("77317731"), Decimal(2)]},
-        "ids are stored as decimal",
+        "is stored as decimal128. A fit reads whole numbers",
     ),
 }
 
@@ -622,8 +575,16 @@ def test_a_public_mistake_is_refused_with_a_remedy_and_without_quoting_a_patient
 
 def test_numbers_are_no_time_stamps(folder: Write) -> None:
     message = refusal(folder(SECRET_ROWS, SECRET_PEOPLE, time={"unit": "timestamp"}))
-    assert "stored as double, not as a time in timestamp" in message
-    assert "for instance to hours" in message
+    assert "is stored as double. A fit reads time stamps or dates" in message
+    assert "Write 'time: {unit: hours}'" in message
+
+
+def test_time_stamps_of_96_bits_are_refused(folder: Write) -> None:
+    path = folder(time={"unit": "timestamp"})
+    table = pq.read_table(path / "observations.parquet")
+    table = table.set_column(1, "time", pa.array([0, 1, 2]).cast(pa.timestamp("us")))
+    pq.write_table(table, path / "observations.parquet", use_deprecated_int96_timestamps=True)
+    assert "is stored as fixed_size_binary. A fit reads time stamps" in refusal(path)
 
 
 def test_a_missing_folder_and_a_missing_table_are_named(folder: Write) -> None:
@@ -632,10 +593,12 @@ def test_a_missing_folder_and_a_missing_table_are_named(folder: Write) -> None:
     assert "is not a folder" in refusal(path / "schema.yaml")
     for table in ("observations", "patients"):
         (path / f"{table}.parquet").unlink()
-        assert f"neither {table}.parquet nor {table}.csv: add one" in refusal(path)
+        assert refusal(path).endswith(f"has no {table}.parquet: add the table.")
         (path / f"{table}.csv").mkdir()
-        assert f"neither {table}.parquet nor {table}.csv: add one" in refusal(path)
+        assert refusal(path).endswith(f"has no {table}.parquet: add the table.")
         (path / f"{table}.csv").rmdir()
+        (path / f"{table}.csv").write_text("SECRET,77317731")
+        assert "turn the folder into a cohort with `longsynth import events`" in refusal(path)
         path = folder(SECRET_ROWS, SECRET_PEOPLE)
 
 
@@ -683,20 +646,20 @@ def test_a_damaged_parquet_file_is_refused(
 
 def test_repairs_count_each_kind(folder: Write) -> None:
     rows = [  # patient, time, pulse, oxygen
-        ("1", 0.0, "80", 0.0),
-        ("1", None, "81", 0.0),  # no time
-        ("1", NAN, "82", 0.0),  # no time
-        ("1", 1.0, "x", None),  # no number
-        ("1", 2.0, "inf", INF),  # no numbers
+        ("1", 0.0, 80.0, 0.0),
+        ("1", None, 81.0, 0.0),  # no time
+        ("1", NAN, 82.0, 0.0),  # no time
+        ("1", 1.0, NAN, None),  # no number
+        ("1", 2.0, INF, INF),  # no numbers
         ("1", 2.0, None, 1.0),  # merged
-        ("1", 2.0, "84", 1.0),  # merged
-        ("1", 3.0, "85", 1.0),  # past the last slot
-        ("1", 4.0, "86", 1.0),  # past the last slot
-        ("1", 4.0, "87", 1.0),  # past the last slot
-        ("2", 1.0, "900", 1.0),  # wild, and read as it stands
-        ("ghost", 1.0, "1", 1.0),  # unknown patient
-        (None, 1.0, "1", 1.0),  # unknown patient
-        ("ghost", 1.0, "1", 1.0),  # unknown patient
+        ("1", 2.0, 84.0, 1.0),  # merged
+        ("1", 3.0, 85.0, 1.0),  # past the last slot
+        ("1", 4.0, 86.0, 1.0),  # past the last slot
+        ("1", 4.0, 87.0, 1.0),  # past the last slot
+        ("2", 1.0, 900.0, 1.0),  # wild, and read as it stands
+        ("ghost", 1.0, 1.0, 1.0),  # unknown patient
+        (None, 1.0, 1.0, 1.0),  # unknown patient
+        ("ghost", 1.0, 1.0, 1.0),  # unknown patient
     ]
     patient, time, pulse, oxygen = map(list, zip(*rows, strict=True))
     people = {
@@ -709,7 +672,6 @@ def test_repairs_count_each_kind(folder: Write) -> None:
     with CohortFolder(folder(observations, people)) as source:
         assert source.repairs() == {
             "rows": 14,
-            "csv_lines_with_too_many_or_too_few_cells": 0,
             "rows_without_usable_time": 2,
             "rows_of_unknown_patients": 3,
             "patients_without_rows": 2,
@@ -728,7 +690,6 @@ def test_a_clean_cohort_needs_no_repair(folder: Write) -> None:
     with CohortFolder(folder(people=people, site=None)) as source:
         assert source.repairs() == {
             "rows": 3,
-            "csv_lines_with_too_many_or_too_few_cells": 0,
             "rows_without_usable_time": 0,
             "rows_of_unknown_patients": 0,
             "patients_without_rows": 0,
@@ -743,7 +704,8 @@ def test_a_clean_cohort_needs_no_repair(folder: Write) -> None:
 
 
 def test_a_cohort_without_rows_has_nothing_to_repair_but_that(folder: Write) -> None:
-    with CohortFolder(folder("patient_id,time,pulse,oxygen\n")) as source:
+    nothing = {name: pa.nulls(0) for name in ("patient_id", "time", "pulse", "oxygen")}
+    with CohortFolder(folder(pa.table(nothing))) as source:
         found = source.repairs()
     assert (found["rows"], found["patients_without_rows"]) == (0, 2)
     assert found["rows_past_the_last_slot"] == found["slots_in_use"] == 0

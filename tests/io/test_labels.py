@@ -7,8 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from longsynth.io.lines import LONGEST
-from longsynth.io.plain import column_types, is_plain
+from longsynth.io.plain import LONGEST, column_types, is_plain
 from longsynth.io.tables import CohortFolder
 from longsynth.io.writer import write_cohort
 from support import random_cohort, small_schema

@@ -51,12 +51,8 @@ def cells(cohort: Cohort, v: int) -> list[list[float | None]]:
     return [[x if seen else None for x, seen in zip(*one, strict=True)] for one in both]
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_a_level_is_read_as_its_position_in_the_schema(
-    folder: Callable[..., Path], form: str
-) -> None:
-    tables = (ROWS, PEOPLE) if form == "csv" else (table_of(ROWS), table_of(PEOPLE))
-    _, cohort = read_cohort(folder(*tables, variables=VARIABLES))
+def test_a_level_is_read_as_its_position_in_the_schema(folder: Callable[..., Path]) -> None:
+    _, cohort = read_cohort(folder(table_of(ROWS), table_of(PEOPLE), variables=VARIABLES))
     blood, smoker, stage, rhythm = (cells(cohort, v) for v in range(4))
     assert blood == [[2, None], [3, None], [1, None]]
     assert smoker == [[1, None], [0, None], [1, None]]
@@ -65,22 +61,20 @@ def test_a_level_is_read_as_its_position_in_the_schema(
 
 
 def test_static_values_of_a_patient_without_rows_are_read(folder: Callable[..., Path]) -> None:
-    _, cohort = read_cohort(folder(ROWS, PEOPLE, variables=VARIABLES))
+    _, cohort = read_cohort(folder(table_of(ROWS), table_of(PEOPLE), variables=VARIABLES))
     assert cohort.length.tolist() == [2, 1, 0]
     assert cohort.observed[2].tolist() == [[True, True, False, False], [False] * 4, [False] * 4]
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet"])
 @pytest.mark.parametrize("unknown", ["X", "ab", "sinus rhythm", "1", "nan", "-1", "99"])
 def test_an_unknown_level_is_missing_in_silence_and_counted_inside(
     folder: Callable[..., Path],
     capfd: pytest.CaptureFixture[str],
-    form: str,
     unknown: str,
 ) -> None:
     rows = ROWS.replace("II,sinus", f"{unknown},{unknown}")
     people = PEOPLE.replace("AB,ever", f"{unknown},{unknown}")
-    tables = (rows, people) if form == "csv" else (table_of(rows), table_of(people))
+    tables = (table_of(rows), table_of(people))
     with CohortFolder(folder(*tables, variables=VARIABLES)) as source:
         cohort = Cohort.joined(source.batches())
         counted = source.repairs()["cells_not_a_finite_number"]

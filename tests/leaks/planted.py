@@ -1,4 +1,4 @@
-"""Cohorts with planted sentinels: valid, extreme and malformed ones, as Parquet and as CSV.
+"""Cohorts with planted sentinels: valid, extreme and malformed ones; also as CSV, for imports.
 
 All have the same public facts. What differs is in the cells of the first patients, so nothing that
 a command says may differ either.
@@ -33,8 +33,9 @@ def ids(kind: str) -> list[Any]:
     return [f"{MARK}-{n:02d}" for n in range(PATIENTS)]
 
 
-def tables(kind: str, seed: int = 0) -> tuple[Table, Table]:
-    """Return observations and patients; `kind` says what stands in the marked patients' cells."""
+def tables(kind: str, seed: int = 0, *, text: bool = False) -> tuple[Table, Table]:
+    """Return observations and patients; `kind` says what stands in the marked patients' cells. As
+    `text`, for CSV, measurements can be malformed too; in Parquet they have a type."""
     rng = np.random.default_rng(seed)
     who = np.repeat(np.arange(PATIENTS), SLOTS)
     known = ids(kind)
@@ -52,7 +53,7 @@ def tables(kind: str, seed: int = 0) -> tuple[Table, Table]:
         "site": [("A", "B", "C")[n % 3] for n in range(PATIENTS)],
     }
     for i in range(MARKED * SLOTS):
-        _mark_row(rows, i, kind)
+        _mark_row(rows, i, kind if text or kind != "malformed" else "extreme")
     if kind == "malformed":
         for n in range(len(ODD) * len(LABELS)):
             _put_odd(people, n, LABELS)
@@ -94,7 +95,8 @@ def _stored(cells: list[Any]) -> pa.Array:
 
 def write_csv(folder: Path, kind: str, seed: int = 0) -> Path:
     _start(folder)
-    for name, table in zip(("observations", "patients"), tables(kind, seed), strict=True):
+    made = tables(kind, seed, text=True)
+    for name, table in zip(("observations", "patients"), made, strict=True):
         lines = [",".join(table).encode()]
         lines += [b",".join(map(_bytes, cells)) for cells in zip(*table.values(), strict=True)]
         (folder / f"{name}.csv").write_bytes(b"\n".join(lines) + b"\n")
@@ -115,7 +117,4 @@ COHORTS = {
     "whole ids": (write_parquet, "whole"),
     "extreme parquet": (write_parquet, "extreme"),
     "malformed parquet": (write_parquet, "malformed"),
-    "valid csv": (write_csv, "valid"),
-    "extreme csv": (write_csv, "extreme"),
-    "malformed csv": (write_csv, "malformed"),
 }

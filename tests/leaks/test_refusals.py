@@ -16,7 +16,7 @@ from leaks.sentinels import DIGITS, MARK, NEEDLES, SHORT, found_in, found_in_err
 from leaks.test_every_command import run
 from longsynth.errors import CohortError, Refused
 from longsynth.io.tables import CohortFolder
-from longsynth.io.unquoted import unquoted
+from longsynth.reader_errors import without_cells
 
 
 def _csv(change: Callable[[bytes], bytes], table: str = "observations") -> Callable[[Path], None]:
@@ -67,7 +67,6 @@ MISTAKES: dict[str, Callable[[Path], None]] = {
     "no header": _csv(_without_header),
     "no header, patients": _csv(_without_header, "patients"),
     "a lost line end after the header": _csv(lambda c: c.replace(b"\n", b"", 1)),
-    "line ends of another system": _csv(lambda c: c.replace(b"\n", b"\r")),
     "line ends of no system": _csv(lambda c: c.replace(b"\n", b"\x1e")),
     "line ends of Unicode": _csv(lambda c: c.replace(b"\n", "\u2028".encode())),
     "other separators": _csv(lambda c: c.replace(b",", b";")),
@@ -148,9 +147,33 @@ def test_what_a_library_says_of_a_cell_goes_no_further_than_the_reader() -> None
         OSError(f"Corrupt page {MARK}-1"),
     )
     for error in raised:
-        with pytest.raises(CohortError) as refused, unquoted(Path("cohort")):
+        with pytest.raises(CohortError) as refused, without_cells("the cohort cannot be read"):
             raise error
         assert not found_in_error(refused.value), error
+
+
+def test_what_a_library_says_stays_hidden_when_it_was_caused_by_another_error() -> None:
+    with pytest.raises(CohortError) as refused, without_cells("the cohort cannot be read"):
+        try:
+            f"{MARK}-1".encode().decode("utf-16")
+            raise ValueError(f"{MARK}-1")
+        except ValueError as cause:
+            raise pa.ArrowInvalid(f"1.{DIGITS}") from cause
+    assert not found_in_error(refused.value)
+
+
+def test_a_mistake_of_our_own_code_is_not_blamed_on_a_file() -> None:
+    with pytest.raises(TypeError), without_cells("the cohort cannot be read"):
+        raise TypeError
+
+
+@pytest.mark.parametrize("kind", ["valid", "extreme", "malformed"])
+def test_an_import_of_csv_tells_what_it_likes_but_quotes_no_cell(tmp_path: Path, kind: str) -> None:
+    cohort = write_csv(tmp_path / "cohort", kind)
+    wanted = ("--schema", cohort / "schema.yaml", "--out", tmp_path / "out")
+    ran = run(Step("import", ("events", cohort, *wanted)))
+    assert ran.exit_code == (2 if kind == "malformed" else 0), ran.said
+    assert not found_in(ran.said, NEEDLES + SHORT)
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

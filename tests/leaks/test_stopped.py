@@ -11,9 +11,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from leaks.planted import write_csv
+from leaks.planted import write_parquet
 from leaks.scenarios import PROMISE
 from leaks.sentinels import NEEDLES, SHORT, found_in
 from longsynth.io.tables import CohortFolder
@@ -23,11 +25,10 @@ STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cohort in CSV that takes a while to read."""
-    folder = write_csv(tmp_path_factory.mktemp("large") / "cohort", "valid")
-    path = folder / "observations.csv"
-    header, _, rest = path.read_bytes().partition(b"\n")
-    path.write_bytes(header + b"\n" + rest * 3000)
+    """A cohort that takes a while to read: its ids are text, and it is not sorted."""
+    folder = write_parquet(tmp_path_factory.mktemp("large") / "cohort", "valid")
+    path = folder / "observations.parquet"
+    pq.write_table(pa.concat_tables([pq.read_table(path)] * 20_000), path)
     return folder
 
 
@@ -101,7 +102,7 @@ def test_what_the_sorter_cannot_hold_in_memory_goes_to_the_owners_scratch_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with CohortFolder(write_csv(tmp_path / "cohort", "valid")) as source:
+    with CohortFolder(write_parquet(tmp_path / "cohort", "valid")) as source:
         (scratch,) = tmp_path.glob("longsynth-*")
         assert stat.S_IMODE(scratch.stat().st_mode) == 0o700
         query = "SELECT current_setting('temp_directory')"

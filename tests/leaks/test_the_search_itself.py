@@ -122,7 +122,7 @@ def test_every_odd_cell_stands_in_every_column_and_alone_in_its_row(
     table: int, columns: tuple[str, ...]
 ) -> None:
     """Otherwise one that spoils a line would hide what becomes of the others."""
-    rows = zip(*(tables("malformed")[table][column] for column in columns), strict=True)
+    rows = zip(*(tables("malformed", text=True)[table][column] for column in columns), strict=True)
     odd = [[(c, cell) for c, cell in enumerate(row) if cell in ODD] for row in rows]
     assert max(map(len, odd)) == 1
     expected = {(c, cell) for c in range(len(columns)) for cell in ODD}

@@ -13,6 +13,7 @@ class Detector:
     looks_at: str
     files: tuple[str, ...]  # below tests
     without: str = r"(?!)"  # tests left out here: a pattern of file::name
+    slow: bool = False  # meets only the bugs that it must catch, and the source as it is
 
 
 DETECTORS = (
@@ -57,6 +58,18 @@ DETECTORS = (
         "sampling and verifying without the data",
         ("privacy/test_boundary.py",),
         without=r"\[copula-score|audit_folder",  # the bench has no documents, and bugs have lines
+    ),
+    Detector(
+        "entrance",
+        "what becomes of cells on their way to a fit, and of what readers say about them",
+        ("privacy/test_entrance.py",),
+    ),
+    Detector(
+        "engines",
+        "whether Spark and this machine end a fit alike",
+        ("contracts/test_type_matrix.py",),
+        without=r"::(?!.*(one_wild|sparks_own))",
+        slow=True,
     ),
 )
 NAMES = tuple(detector.name for detector in DETECTORS)

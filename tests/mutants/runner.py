@@ -15,7 +15,7 @@ from multiprocessing.forkserver import ensure_running
 from pathlib import Path
 from unittest.mock import patch
 
-from mutants.detectors import NAMES
+from mutants.detectors import DETECTORS, NAMES
 from mutants.examine import LIBRARIES, ROOT, Task, Verdict, examine_and_note, write_ordinary_cohort
 from mutants.mutant import Mutant, Rotten, apply
 
@@ -63,10 +63,16 @@ def tried(
         yield from pool.map(lambda mutant: tried_one(folder, mutant, detectors), mutants)
 
 
+def _meeting(mutant: Mutant | None, detectors: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the detectors that a mutant meets."""
+    slow = {detector.name for detector in DETECTORS if detector.slow}
+    return tuple(d for d in detectors if mutant is None or d not in slow or d == mutant.by)
+
+
 def tried_one(folder: Path, mutant: Mutant | None, detectors: tuple[str, ...] = NAMES) -> Outcome:
     start = time.monotonic()
     with tempfile.TemporaryDirectory(dir=folder) as own:
-        task = Task(Path(own), folder, detectors)
+        task = Task(Path(own), folder, _meeting(mutant, detectors))
         shutil.copytree(folder / "src", task.tree)
         try:
             if mutant is not None:

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rich.progress import Progress
 
@@ -20,13 +22,13 @@ from longsynth.privacy.noise import OpenDPNoise
 from privacy.unlike_cohorts import (
     NAMES,
     OTHERS,
+    SCHEMA,
     UNLIKE,
-    as_csv,
     folder_of,
     ordinary_cohorts,
     ward_cohorts,
 )
-from support import constant_add
+from support import constant_add, write_cells
 
 MADE = {
     "unlike": (partial(ordinary_cohorts, names=UNLIKE), "trust"),
@@ -123,17 +125,20 @@ def with_mistake(folder: Path, mistake: str, name: str) -> Path:
             people.append(f"{name}2,0,0,A")
         case "no id":
             people.append(",0,0,A")
-        case "no header":
-            header, rows = rows[0], rows[1:]
         case "nobody":
             people.clear()
-    as_csv(folder, header, rows, people)
+    write_cells(folder, SCHEMA, header, rows, people)
     if mistake == "damaged":
         (folder / "patients.parquet").write_bytes(b"PAR1" + name.encode() * 99 + b"PAR1")
+    if mistake == "text for numbers":
+        table = pq.read_table(folder / "observations.parquet")
+        place = table.schema.get_field_index(NAMES[0])
+        cells = pa.array([name] * len(table))
+        pq.write_table(table.set_column(place, NAMES[0], cells), folder / "observations.parquet")
     return folder
 
 
-@pytest.mark.parametrize("mistake", ["id twice", "no id", "no header", "nobody", "damaged"])
+@pytest.mark.parametrize("mistake", ["id twice", "no id", "text for numbers", "nobody", "damaged"])
 def test_a_refusal_says_the_same_whoever_the_patients_are(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], mistake: str
 ) -> None:

@@ -7,15 +7,15 @@ import numpy as np
 from longsynth import simulated_schema
 from longsynth.io.writer import write_cohort
 from longsynth.records import Cohort
-from longsynth.schema import Schema
 from longsynth.schema_file import dump
 from longsynth.simulate import simulate
+from support import write_cells
 from ward import STATIC, ward_cohort, ward_schema
 
 N = 60
 SCHEMA = simulated_schema()
 NAMES = [v.name for v in SCHEMA.variables]
-UNLIKE = ("typical", "no rows", "wild", "one stratum", "messy csv", "crowded csv")
+UNLIKE = ("typical", "no rows", "wild", "one stratum", "messy", "crowded")
 OTHERS = ("typical", "all missing", "one slot", "not finite", "nan", "huge gaps", "negative time")
 
 
@@ -25,21 +25,6 @@ def folder_of(tmp: Path, name: str, **settings: object) -> Path:
     constants = SCHEMA.constants.model_copy(update=settings)
     schema = SCHEMA.model_copy(update={"constants": constants})
     write_cohort(folder, schema, [simulate(N, seed=len(name))])
-    return folder
-
-
-def as_csv(
-    folder: Path,
-    header: str,
-    lines: list[str],
-    people: list[str],
-    schema: Schema = SCHEMA,
-    about: str = "patient_id,group,event,site",
-) -> Path:
-    folder.mkdir()
-    (folder / "schema.yaml").write_text(dump(schema))
-    (folder / "observations.csv").write_text("\n".join([header, *lines]) + "\n")
-    (folder / "patients.csv").write_text("\n".join([about, *people]) + "\n")
     return folder
 
 
@@ -69,11 +54,11 @@ def ordinary_cohorts(tmp: Path, names: tuple[str, ...]) -> list[Path]:
     header = ",".join(["patient_id", "time", *NAMES])
     people = [f"{i},1,0,B" for i in range(N)]
     messy = [f"{i % N},{i // N},{'x' * (i % 7)},inf,-inf,nan,1e999,\x00" for i in range(5 * N)]
-    as_csv(tmp / "messy csv", header, messy, people)
+    write_cells(tmp / "messy", SCHEMA, header, messy, people)
     odd = [f"{i},?,unknown,\xff" for i in range(N)]
     crowd = [f"0,{t},80,18,97,3,1,0" for t in range(3000)] + ["ghost,1,1,1,1,1,1,1", '3,1,"80']
     crowd += ["4,never,80,18,97,3,1,0"]
-    as_csv(tmp / "crowded csv", header, crowd, odd)
+    write_cells(tmp / "crowded", SCHEMA, header, crowd, odd)
     return [tmp / name for name in names]
 
 
@@ -108,7 +93,7 @@ def ward_cohorts(tmp: Path) -> list[Path]:
     odd = [f"{i % N},{i / 7},{i},?,yes,{'sinus' * (i % 3)}" for i in range(4 * N)]
     people = [f"{i},{i % 2},1,B,{i},f,\xff{'O' * (i % 2)}" for i in range(N)]
     about = "patient_id,group,event,site,age,sex,blood"
-    folders.append(as_csv(tmp / "odd levels", header, odd, people, schema, about))
+    folders.append(write_cells(tmp / "odd levels", schema, header, odd, people, about))
     few = [f"{i},,,,,," for i in range(N)]
-    folders.append(as_csv(tmp / "empty cells", header, [], few, schema, about))
+    folders.append(write_cells(tmp / "empty cells", schema, header, [], few, about))
     return folders

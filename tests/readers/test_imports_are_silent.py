@@ -54,37 +54,9 @@ def other_omop(folder: Path) -> Path:
     return omop(folder, tables)
 
 
-EVENTS: dict[str, Any] = {
-    "longsynth": 1,
-    "name": "ward",
-    "slots": 4,
-    "max_gap": 48,
-    "variables": [
-        {"name": "pulse", "kind": "continuous", "bounds": [20, 220], "bounds_from": "a monitor"}
-    ],
-}
-HEAD, PEOPLE = "patient_id,time,variable,value\n", "patient_id,group,event\n1,0,0\n2,1,1\n"
-
-
-def events(folder: Path, text: bytes = b"1,0,pulse,80\n", people: str = PEOPLE) -> Path:
-    folder.mkdir()
-    (folder / "patients.csv").write_text(people)
-    (folder / "events.csv").write_bytes(HEAD.encode() + text)
-    return folder
-
-
-def other_events(folder: Path) -> Path:
-    odd = (
-        b'1,"soon,pulse\n2,1e999,pulse,\xff\xfe\n2,3,pulse,"\n9,9,pulse,9,9,9\n'
-        + b"2,1,pulse,x\n" * 99
-    )
-    return events(folder, odd, "patient_id,group,event\n1,?,\n2,\x00,9\n")
-
-
 PAIRS: dict[str, tuple[Callable[[Path], Path], Callable[[Path], Path], dict[str, Any]]] = {
     "meds": (meds, other_meds, SCHEMA),
     "omop": (omop, other_omop, SCHEMA),
-    "events": (events, other_events, EVENTS),
 }
 
 
@@ -109,7 +81,7 @@ def test_the_terminal_shows_the_same_for_any_patients(
         shown.append((ended.value.code, *capsys.readouterr()))
     assert shown[0] == shown[1]
     assert shown[0][0] in (0, None)
-    assert f"Wrote {2 if form == 'events' else 3} patients" in shown[0][1]
+    assert "Wrote 3 patients" in shown[0][1]
 
 
 @pytest.mark.parametrize("form", PAIRS)

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from meds import DataSchema
 
-from longsynth.errors import SchemaError
+from longsynth.errors import CohortError, SchemaError
 from longsynth.io.tables import read_cohort
 from readers.small_sources import (
     MEDS_ROWS,
@@ -54,10 +54,20 @@ def test_every_subject_of_the_list_is_a_patient_and_nobody_else(tmp_path: Path) 
     assert {row[0] for row in rows_of(read)} == {2}
 
 
-def test_without_a_list_whoever_has_an_event_is_a_patient(tmp_path: Path) -> None:
+def test_a_dataset_without_a_list_of_subjects_is_refused(tmp_path: Path) -> None:
+    """Otherwise a patient whose events are removed would change N, which is public."""
     folder = meds(tmp_path / "meds")
     (folder / "metadata/subject_splits.parquet").unlink()
-    assert rows_of(imported("meds", folder, tmp_path), "patients") == PEOPLE
+    with pytest.raises(CohortError, match="add the list of all subjects"):
+        imported("meds", folder, tmp_path)
+
+
+def test_a_subject_without_any_event_stays_a_patient(tmp_path: Path) -> None:
+    folder = meds(tmp_path / "meds")
+    shards = sorted((folder / "data").rglob("*.parquet"))
+    for shard in shards:
+        pq.write_table(pq.read_table(shard).slice(0, 0), shard)
+    assert len(rows_of(imported("meds", folder, tmp_path), "patients")) == len(PEOPLE)
 
 
 def test_without_a_start_the_first_event_after_birth_opens_the_record(tmp_path: Path) -> None:
@@ -80,7 +90,8 @@ def test_times_are_exact_at_the_edges_of_a_record(tmp_path: Path) -> None:
         rows += [(i, start, "ADMIT//ward A", None), (i, start + 40.2 * HOUR, "DISCHARGE", None)]
         rows += [(i, start + 40.2 * HOUR, "HR", 80.0), (i, start + 50.2 * HOUR, "MEDS_DEATH", None)]
     folder = meds(tmp_path / "meds", rows)
-    (folder / "metadata/subject_splits.parquet").unlink()
+    subjects = {"subject_id": list(range(300)), "split": ["train"] * 300}
+    pq.write_table(pa.table(subjects), folder / "metadata/subject_splits.parquet")
     event = {"levels": ["alive", "dead"], "source": {"fact": "death", "within": 50.2}}
     read = imported("meds", folder, tmp_path, SCHEMA | {"event": event})
     assert [row[1] for row in rows_of(read)] == [40.2] * 300
@@ -100,7 +111,7 @@ def test_a_binary_static_variable_may_be_a_fact(tmp_path: Path, fact: str) -> No
     died = {"name": "died", "kind": "binary", "static": True, "source": source}
     schema = SCHEMA | {"variables": [*SCHEMA["variables"], died]}
     folder = imported("meds", meds(tmp_path / "meds"), tmp_path, schema)
-    assert [row[5] for row in rows_of(folder, "patients")] == ["1", "0", "0"]
+    assert [row[5] for row in rows_of(folder, "patients")] == [1.0, 0.0, 0.0]
     assert read_cohort(folder)[1].values[:, 0, 4].tolist() == [1.0, 0.0, 0.0]
 
 

@@ -17,7 +17,8 @@ from longsynth.bundle import Bundle
 from longsynth.engines.local import sum_over
 from longsynth.engines.spark import executor
 from longsynth.engines.spark.partials import Totals
-from longsynth.io.reading import people_columns, reading, row_columns
+from longsynth.io.columns import Roles, people_roles, row_roles
+from longsynth.io.reading import reading
 from longsynth.plan import Plan
 
 pytest.importorskip("pyspark", reason="an executor asks Spark for the number of its part")
@@ -28,11 +29,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return odd_folder(tmp_path_factory.mktemp("odd") / "cohort")
 
 
+def names(roles: Roles) -> list[str]:
+    return [column for column, _ in roles]
+
+
 def sorted_rows(folder: Path) -> pa.Table:
     """Both tables as the executors read them, brought together and sorted as Spark does it."""
     schema = odd_schema()
-    rows = pq.read_table(folder / "observations.parquet", columns=row_columns(schema))
-    people = pq.read_table(folder / "patients.parquet", columns=people_columns(schema))
+    rows = pq.read_table(folder / "observations.parquet", columns=names(row_roles(schema)))
+    people = pq.read_table(folder / "patients.parquet", columns=names(people_roles(schema)))
     types = [{field.name: field.type for field in t.schema} for t in (rows, people)]
     read = reading(schema, *types)
     usable = "WHERE id IS NOT NULL AND isfinite(time)"
@@ -109,5 +114,5 @@ def test_an_error_on_an_executor_has_its_name_and_no_words(folder: Path, planned
     said = list(error_texts(caught.value))
     assert str(caught.value) == "longsynth failed on an executor with ValueError."
     assert not any("[" in text and "values" in text for text in said), said
-    assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__

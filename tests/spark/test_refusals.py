@@ -10,7 +10,7 @@ import pytest
 from contracts.engine_cohorts import Indiscreet, odd_folder, odd_schema
 from leaks.planted import write_csv, write_parquet
 from leaks.sentinels import MARK, found_in_error
-from longsynth import CohortError, CohortFolder, Refused, SparkCohort, fit, plan
+from longsynth import CohortError, CohortFolder, Refused, SparkCohort, plan
 from longsynth.engines.spark import cohort as spark_cohort
 from longsynth.errors import ArithmeticFault
 from longsynth.fit import fit_without_privacy
@@ -72,7 +72,7 @@ def test_places_without_a_table_are_refused_with_a_remedy(tmp_path: Path, sparks
     spark = sparks.on()
     with pytest.raises(CohortError, match="not a folder"):
         SparkCohort(spark, tmp_path / "nowhere")
-    with pytest.raises(CohortError, match="Spark reads no CSV"):
+    with pytest.raises(CohortError, match="longsynth import events"):
         SparkCohort(spark, write_csv(tmp_path / "csv", "valid"))
     with pytest.raises(CohortError, match=r"ward\.observations.*TABLE_OR_VIEW_NOT_FOUND"):
         SparkCohort(spark, small_schema(), observations="ward.observations", patients="ward.people")
@@ -99,14 +99,14 @@ def test_columns_that_spark_cannot_tell_apart_are_refused_with_a_remedy(
         return table.append_column("GROUP", table.column("group"))
 
     folder = changed(odd_folder(tmp_path / "cohort"), "patients", shouted)
-    with pytest.raises(CohortError, match="a column twice, capitals aside: rename one"):
+    with pytest.raises(CohortError, match="twice, capitals aside: rename one"):
         SparkCohort(sparks.on(), folder)
 
 
 def test_a_damaged_file_is_refused_without_its_bytes(tmp_path: Path, sparks: Sessions) -> None:
     folder = write_parquet(tmp_path / "cohort", "valid")
     (folder / "patients.parquet").write_bytes(b"PAR1" + MARK.encode() * 40)
-    with pytest.raises(CohortError, match="Spark could not") as caught:
+    with pytest.raises(CohortError, match="is a file damaged") as caught:
         SparkCohort(sparks.on(), folder)
     assert not found_in_error(caught.value)
 
@@ -116,13 +116,10 @@ def test_a_query_that_fails_on_a_cell_does_not_quote_it(tmp_path: Path, sparks: 
     spark, folder = sparks.on(), write_parquet(tmp_path / "cohort", "malformed")
     tables = {n: spark.read.parquet(f"{folder}/{n}.parquet") for n in ("observations", "patients")}
     strict = tables["observations"].selectExpr(
-        "patient_id", "CAST(time AS DOUBLE) AS time", "pulse", "dose", "oxygen"
+        "patient_id", "CAST(patient_id AS DOUBLE) AS time", "pulse", "dose", "oxygen"
     )
-    with (
-        pytest.raises(CohortError, match="could not add up the patients") as caught,
-        SparkCohort(spark, small_schema(), observations=strict, patients=tables["patients"]) as s,
-    ):
-        fit(s, plan(s.schema, s.patients, epsilon=4, delta=1e-4))
+    with pytest.raises(CohortError, match="could not read the tables") as caught:
+        SparkCohort(spark, small_schema(), observations=strict, patients=tables["patients"])
     assert "CAST_INVALID_INPUT" in str(caught.value)
     assert not found_in_error(caught.value)
 

@@ -11,7 +11,7 @@ from longsynth.audit.view import Floats
 from longsynth.errors import CohortError
 from longsynth.io.plain import column_types
 from longsynth.io.tables import read_cohort
-from longsynth.io.unquoted import unquoted
+from longsynth.reader_errors import without_cells
 from longsynth.records import Cohort
 from longsynth.schema import Schema
 from longsynth.synthetic import Synthetic
@@ -21,7 +21,7 @@ def read_synthetic(folder: Path) -> tuple[Schema, Synthetic]:
     """Read a cohort folder and, where patients.parquet has it, its column `weight`."""
     schema, cohort = read_cohort(folder)
     arrays = {field.name: getattr(cohort, field.name) for field in fields(Cohort)}
-    with unquoted(folder, "has no readable column 'weight': is the file damaged?"):
+    with without_cells(f"{folder} has no readable column 'weight': is the file damaged?"):
         weight = _weight(folder, schema.patient.column, cohort.patients)
     return schema, Synthetic(**arrays, weight=weight, fingerprint="")
 

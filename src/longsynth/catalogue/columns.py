@@ -5,11 +5,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longsynth.catalogue.catalogue import known, plain
 from longsynth.errors import CohortError
+from longsynth.reader_errors import without_cells
 
 LONGEST = 1_000_000  # characters of a header
 NAME = re.compile(r"[^\W\d][\w ()/%.-]{0,63}")  # no number, date or lost line end
@@ -70,14 +70,12 @@ def _names(folder: Path, table: str) -> tuple[str, ...]:
 def _header(folder: Path, table: str) -> tuple[str, ...]:
     parquet, text = folder / f"{table}.parquet", folder / f"{table}.csv"
     if parquet.is_file():
-        try:
+        with without_cells(f"{parquet} cannot be read: is the file damaged?"):
             return tuple(pq.read_schema(parquet).names)
-        except (pa.ArrowException, OSError):
-            raise CohortError(f"{parquet} cannot be read: is the file damaged?") from None
     if not text.is_file():
         raise CohortError(f"{folder} has neither {table}.parquet nor {table}.csv: add one of them.")
-    try:
-        with text.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            return tuple(next(csv.reader([file.readline(LONGEST)]), []))
-    except (OSError, csv.Error):
-        raise CohortError(f"{text} cannot be read: is it a CSV file?") from None
+    with (
+        without_cells(f"{text} cannot be read: is it a CSV file?"),
+        text.open(encoding="utf-8-sig", errors="replace", newline="") as file,
+    ):
+        return tuple(next(csv.reader([file.readline(LONGEST)]), []))

@@ -1,4 +1,4 @@
-"""import: from a hospital's tables to a cohort folder. What is printed is public."""
+"""import: from a hospital's tables to a cohort folder. Its output is for the data holder alone."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,15 +28,17 @@ def import_(
     schema: Annotated[Path, typer.Option(help="The schema, with its mapping under 'source'.")],
     out: Annotated[Path, typer.Option("--out", help="A folder that does not exist yet.")],
 ) -> None:
-    """Turn tidy tables, a MEDS dataset or an OMOP database into a cohort folder.
+    """Turn tables (CSV or Parquet), a MEDS dataset or an OMOP database into a cohort folder.
 
     Every row of the patient table becomes a patient. What could not be read is counted in
-    COHORT/internal/import.json, for the data holder alone.
+    COHORT/internal/import.json. Both that file and what is printed here are for the data holder.
     """
     from longsynth.importers.importing import import_cohort
 
     with _steps() as step:
         found = import_cohort(form.value, source, schema, out, step)
+    for note in found.notes:
+        typer.echo(f"Note: {note}")
     typer.echo(
         f"Wrote {found.patients:,} patients and {found.variables} variables to {out}: "
         "patients.parquet, observations.parquet, schema.yaml.\n"

@@ -16,6 +16,7 @@ KINDS = {
     "not private": "NOT PRIVATE: learnt without protection, must not leave",
     "synthetic": "synthetic patients",
     "cohort": "a cohort of patients: must not leave",
+    "export": "patients in CSV files: must not leave",
 }
 
 
@@ -88,7 +89,7 @@ def _lines(found: "Standing") -> list[tuple[str, str]]:
                 facts["fingerprint"] if facts["private"] else "a method without privacy",
             ),
         ]
-    if found.kind == "cohort":
+    if found.kind in ("cohort", "export"):
         return [("schema", "schema.yaml is there" if facts["schema"] else "there is none yet")]
     return [("method", str(facts.get("method")))] if facts else _checked(found)
 

@@ -21,7 +21,7 @@ NEIGHBOURS = 1000  # folders beside a run that are looked at for what was drawn 
 @dataclass(frozen=True, slots=True)
 class Standing:
     folder: Path
-    kind: str  # release, not private, synthetic or cohort
+    kind: str  # release, not private, synthetic, cohort or export
     facts: dict[str, Any] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     drawn: tuple[Path, ...] = ()  # synthetic folders beside it
@@ -42,9 +42,11 @@ def standing(folder: Path) -> Standing:
         return _of_disclosed(folder, internal)
     if (folder / RECIPE).is_file():
         return _of_synthetic(folder)
-    tables = ("patients.parquet", "patients.csv")
-    if any((folder / name).is_file() for name in tables):
-        return _of_cohort(folder, has_schema=(folder / "schema.yaml").is_file())
+    has_schema = (folder / "schema.yaml").is_file()
+    if (folder / "patients.parquet").is_file():
+        return _of_cohort(folder, has_schema=has_schema)
+    if (folder / "patients.csv").is_file():
+        return _of_export(folder, has_schema=has_schema)
     if not folder.is_dir():
         raise Refused(f"{folder} is not a folder: give a run, a release, a synthetic or a cohort.")
     near = sorted(str(p.parent) for p in islice(folder.glob("*/release"), 9) if p.is_dir())
@@ -139,6 +141,14 @@ def _of_cohort(folder: Path, *, has_schema: bool) -> Standing:
         todo = [f"longsynth check {folder}", plan]
         todo.append(f"longsynth fit {folder} --epsilon 4 --delta 1e-6 --out run")
     return Standing(folder, "cohort", {"schema": has_schema}, next=tuple(todo))
+
+
+def _of_export(folder: Path, *, has_schema: bool) -> Standing:
+    schema = folder / "schema.yaml"
+    todo = f"longsynth schema new --cohort {folder} --out {schema}"
+    if has_schema:
+        todo = f"longsynth import events {folder} --schema {schema} --out cohort"
+    return Standing(folder, "export", {"schema": has_schema}, next=(todo,))
 
 
 def _drawn_from(fingerprint: str, beside: Path) -> list[Path]:

@@ -8,9 +8,10 @@ import pyarrow as pa
 from longsynth.errors import CohortError
 from longsynth.importers.cdm import IBIS, TAKES, Kind, Kinds, Role, Tables, check_types, missing
 from longsynth.importers.mapping import Step, moment
-from longsynth.importers.stage import Stage, sealed
+from longsynth.importers.stage import Stage
 from longsynth.io.plain import is_text
 from longsynth.io.sql import literal, quoted
+from longsynth.reader_errors import without_cells
 
 
 class Files:
@@ -75,7 +76,7 @@ class Files:
                 "postgresql:// address: give one of these."
             )
         step("opening the database")
-        with sealed(f"{path} cannot be opened as a DuckDB database: is it one, and whole?"):
+        with without_cells(f"{path} cannot be opened as a DuckDB database: is it one, and whole?"):
             self._stage.run(f"ATTACH {literal(path.absolute())} AS omop (READ_ONLY)")
             listed = self._stage.connection.execute("""
                 SELECT table_schema, table_name, column_name, data_type

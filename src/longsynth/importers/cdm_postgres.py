@@ -1,11 +1,10 @@
 """OMOP tables in Postgres, read in one snapshot through a cursor on the server.
 
 The password comes from PGPASSWORD or a password file, never from the address: command lines are
-visible to others. No message of the server is passed on, as it could quote a cell.
+visible to others.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -14,9 +13,10 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longsynth.errors import CohortError, Refused
+from longsynth.errors import Refused
 from longsynth.importers.cdm import STRICT, Column, Kind, Tables, check_types, missing
 from longsynth.importers.mapping import Step
+from longsynth.reader_errors import without_cells
 
 ROWS = 20_000  # a fetch
 KINDS: dict[int, Kind] = {  # of Postgres's built-in types
@@ -61,13 +61,11 @@ class Postgres:
             )
         self.where = f"database {address.path.strip('/') or 'by default'}"
         step("opening the database")
-        try:
+        with without_cells(
+            f"{self.where} cannot be opened: does the server run, are address and user right, and "
+            "is PGPASSWORD set?"
+        ):
             self._connection = psycopg.connect(url)
-        except psycopg.Error:
-            raise CohortError(
-                f"{self.where} cannot be opened: does the server run, are address and user right, "
-                "and is PGPASSWORD set?"
-            ) from None
         try:
             with self._quiet():
                 self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -117,12 +115,8 @@ class Postgres:
         found = {c.name: KINDS.get(c.type_code, "other") for c in description}
         return {c.name: found[c.name] for c in columns if c.name in found}
 
-    @contextmanager
-    def _quiet(self) -> Iterator[None]:
-        try:
-            yield
-        except psycopg.Error:
-            raise CohortError(
-                f"{self.where} stopped answering, or does not let this user read: try again, or "
-                "ask for the right to SELECT."
-            ) from None
+    def _quiet(self) -> AbstractContextManager[None]:
+        return without_cells(
+            f"{self.where} stopped answering, or does not let this user read: try again, or ask "
+            "for the right to SELECT."
+        )

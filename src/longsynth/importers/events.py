@@ -1,7 +1,8 @@
 """Tidy tables: a patient table beside rows of events (long) or of measurements (wide)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from longsynth.errors import CohortError
 from longsynth.importers.mapping import (
@@ -14,8 +15,8 @@ from longsynth.importers.mapping import (
     register_keys,
 )
 from longsynth.importers.stage import Stage, Table
-from longsynth.io.plain import is_number, is_stamp, is_text
-from longsynth.io.sql import hours, id_cast, quoted, shown
+from longsynth.io.plain import is_number, is_stamp, is_text, shown
+from longsynth.io.sql import hours, id_cast, quoted
 from longsynth.schema import Schema, Time
 from longsynth.sources import Codes
 
@@ -38,16 +39,14 @@ def prepare_events(
     step("reading patients")
     patient = schema.patient.column
     marks = list(dict.fromkeys(t.column for t in once))
-    people = _table(
-        stage, folder, "patients", [patient, *marks, *([start] if start else [])], patient
-    )
+    people = _table(stage, folder, "patients", [patient, *marks, *([start] if start else [])])
     _require_cells(people, "patients", marks)
     name = "events" if long else "observations"
     step(f"reading {name}")
     names = schema.source
     cells = [names.variable, names.value, *([names.unit] if names.unit else [])]
     cells = cells if long else [t.column for t in over_time]
-    rows = _table(stage, folder, name, [patient, timed, *cells], patient)
+    rows = _table(stage, folder, name, [patient, timed, *cells])
     _require_cells(rows, name, cells)
 
     key = id_cast(rows.types[patient], people.types[patient]).format(quoted(patient))
@@ -58,8 +57,10 @@ def prepare_events(
         SELECT {key} AS id, {begin} AS start, NULL::DOUBLE AS stop, NULL::DOUBLE AS age,
                NULL::DOUBLE AS death {columns} FROM {people.scan}""")
     at = _hours(schema.time, rows)
-    notes = {"csv_lines_with_too_many_or_too_few_cells": people.uneven + rows.uneven}
+    notes: dict[str, Any] = people.notes | rows.notes
+    notes["cells_that_could_not_be_read"] = _unread(stage, people, once, _cell)
     if not long:
+        notes["cells_that_could_not_be_read"] |= _unread(stage, rows, over_time, _converted)
         values = ", ".join(f"{_converted(t)} AS w{t.number}" for t in over_time)
         stage.run(f"""
             CREATE VIEW wide AS SELECT {key} AS id, {at} AS clock, {values} FROM {rows.scan}""")
@@ -95,12 +96,23 @@ def _codes(target: Target) -> Codes:
     return target.codes if target.codes.named else Codes(codes=(target.column,))
 
 
-def _table(stage: Stage, folder: Path, name: str, needed: Sequence[str], patient: str) -> Table:
+def _unread(
+    stage: Stage, table: Table, targets: Sequence[Target], cell: Callable[[Target], str]
+) -> dict[str, int]:
+    """Count the cells that hold something which is no number or level, by name. Raw facts."""
+    if not targets:
+        return {}
+    each = [f"count({quoted(t.column)}) - count({cell(t)})" for t in targets]
+    counts = stage.row(f"SELECT {', '.join(each)} FROM {table.scan}")
+    return {t.name: number for t, number in zip(targets, counts, strict=True) if number}
+
+
+def _table(stage: Stage, folder: Path, name: str, needed: Sequence[str]) -> Table:
     path, text = folder / f"{name}.parquet", folder / f"{name}.csv"
     if path.is_file():
         return stage.parquet(path, path.name, needed)
     if text.is_file():
-        return stage.csv(text, text.name, patient, needed)
+        return stage.csv(text, text.name, needed)
     missing = name if name == "patients" else "events or observations"
     raise CohortError(f"{folder} has no {missing} as .parquet or .csv: add the table.")
 

@@ -1,6 +1,6 @@
 """An import from start to end: map, write, count. Slots are made later, by `fit`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +11,8 @@ from longsynth.importers.events import prepare_events
 from longsynth.importers.mapping import Prepared, Step, moment, place_events, targets_of
 from longsynth.importers.meds import prepare_meds
 from longsynth.importers.omop import prepare_omop
-from longsynth.importers.stage import Stage, sealed
+from longsynth.importers.stage import Stage
+from longsynth.reader_errors import without_cells
 from longsynth.schema_file import load_schema
 
 Format = Literal["events", "meds", "omop"]
@@ -24,10 +25,11 @@ FORMATS: dict[Format, Callable[..., Prepared]] = {
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The public facts of an import."""
+    """What an import wrote, and what the data holder should look at. For the data holder alone."""
 
     patients: int
     variables: int
+    notes: tuple[str, ...] = ()  # sentences
 
 
 def import_cohort(
@@ -37,14 +39,15 @@ def import_cohort(
     out: Path | str,
     step: Step = lambda _: None,
 ) -> Imported:
-    """Write a cohort folder whole, or not at all. What is returned and told is public."""
+    """Write a cohort folder whole, or not at all. This runs on the private side: what it returns
+    and tells is for the data holder, and it quotes no cell."""
     named = load_schema(schema)
     targets = targets_of(named)
     problem = "the source cannot be read: is a file damaged, or the disk full?"
     with (
         new_folder(Path(out), owner_only=True) as scratch,
         Stage(len(named.variables)) as stage,
-        sealed(problem),
+        without_cells(problem),
     ):
         prepared = FORMATS[form](str(source), named, targets, stage, step)
         patients = output.count_patients(stage)
@@ -69,4 +72,21 @@ def import_cohort(
             counts |= output.event_counts(stage, targets, by_key, begins=begins)
         counts["patients_without"] = output.unknown_labels(stage, people, targets)
         output.write_rest(scratch, output.written_schema(named, unit), counts)
-    return Imported(patients, len(named.variables))
+    return Imported(patients, len(named.variables), tuple(_notes(counts)))
+
+
+def _notes(counts: dict[str, Any]) -> Iterator[str]:
+    for name, number in counts.items():
+        if name.startswith("cells_of_") and number:
+            yield f"{number:,} {name.replace('_', ' ')}."
+    unread = counts.get("cells_that_could_not_be_read", {})
+    if unread:
+        yield (
+            f"{sum(unread.values()):,} cells hold something that is no number or level, in "
+            f"{', '.join(unread)}; they count as missing."
+        )
+    if counts.get("rows_without_usable_time"):
+        yield (
+            f"{counts['rows_without_usable_time']:,} of {counts['rows']:,} rows have no time that "
+            "can be read; they are left out."
+        )

@@ -10,6 +10,7 @@ time cannot be read); `key`, the code; `number`, `raw` and `unit`. From these an
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
@@ -36,6 +37,7 @@ class Target:
     levels: tuple[str, ...] | None  # None: numbers
     once: bool  # one value a patient: static variables and labels
     column: str  # in tables that have one
+    numeric: bool = True  # written as a number, whether or not there are levels to choose from
 
     @property
     def codes(self) -> Source:
@@ -62,7 +64,7 @@ class Prepared:
     begins: bool = True  # times count from each patient's start
     stamps: bool = False  # times stay time stamps, as the source has no start
     wide: bool = False  # the table `wide` stands in for `events`
-    notes: dict[str, int] = field(default_factory=dict)  # raw facts
+    notes: dict[str, Any] = field(default_factory=dict)  # raw facts
 
 
 def targets_of(schema: Schema) -> tuple[Target, ...]:
@@ -82,7 +84,8 @@ def _target(number: int, name: str, place: str, found: Variable | Labels) -> Tar
     levels = found.levels
     if levels is None and found.source and found.source.fact in ("death", "occurs"):
         levels = ("0", "1") if isinstance(found, Variable) and found.kind == "binary" else None
-    return Target(number, name, place, found.source, levels, once, found.column or name)
+    column, numeric = found.column or name, found.levels is None
+    return Target(number, name, place, found.source, levels, once, column, numeric)
 
 
 def _check(target: Target) -> None:

@@ -19,12 +19,13 @@ from longsynth.importers.mapping import (
     since_start,
 )
 from longsynth.importers.stage import Stage, Table
-from longsynth.io.plain import is_number, is_text
-from longsynth.io.sql import quoted, shown
+from longsynth.io.plain import is_number, is_text, shown
+from longsynth.io.sql import quoted
 from longsynth.schema import Schema
 from longsynth.sources import Codes
 
 COLUMNS = ("subject_id", "time", "code", "numeric_value")
+SUBJECTS = "metadata/subject_splits.parquet"
 WHOLE = (pa.int64(), pa.int32(), pa.int16(), pa.uint32())  # what fits into 64 bits with a sign
 START, STOP, BIRTH, DEATH = -1, -2, -3, -4  # targets beside those of the schema
 BORN = Codes(pattern="MEDS_BIRTH(//.*)?")
@@ -39,6 +40,7 @@ def prepare_meds(
     shards = sorted((folder / "data").rglob("*.parquet"))
     if not shards:
         raise CohortError(f"{folder} has no data/*.parquet: give the root of a MEDS dataset.")
+    subjects = _subjects(folder, stage)
     named = {t.number: t.codes for t in targets if by_key(t)}
     for target in targets:
         _check(target, schema.source.unit)
@@ -55,7 +57,7 @@ def prepare_meds(
     wanted = named | {START: start, STOP: schema.source.end, BIRTH: BORN, DEATH: DIED}
     register_keys(stage, keys_of(stage.texts("SELECT DISTINCT key FROM events"), wanted))
     step("finding the start of each record")
-    _people(stage, _subjects(folder, stage))
+    _people(stage, subjects)
     return Prepared(by_key)
 
 
@@ -132,13 +134,17 @@ def _events(table: Table) -> str:
 
 
 def _subjects(folder: Path, stage: Stage) -> str:
-    """SQL for the ids: the dataset's own list of subjects, or else whoever has an event."""
-    path = folder / "metadata" / "subject_splits.parquet"
+    """SQL for the ids in the dataset's own list of subjects. Without that list the number of
+    patients, which is public, would depend on who has an event."""
+    path = folder / SUBJECTS
     if not path.is_file():
-        return "SELECT DISTINCT id FROM events"
-    table = stage.parquet(path, "metadata/subject_splits.parquet", ["subject_id"])
+        raise CohortError(
+            f"{folder} has no {SUBJECTS}: add the list of all subjects, with a column "
+            "'subject_id'. The number of patients is public, so events must not decide it."
+        )
+    table = stage.parquet(path, SUBJECTS, ["subject_id"])
     if table.types["subject_id"] not in WHOLE:
-        raise CohortError("metadata/subject_splits.parquet: subject_id must be stored as int64.")
+        raise CohortError(f"{SUBJECTS} stores subject_id as another type than int64: convert it.")
     return f"SELECT CAST(subject_id AS BIGINT) AS id FROM {table.scan}"
 
 

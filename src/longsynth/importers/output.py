@@ -124,7 +124,8 @@ def _known(target: Target, by_key: Finds) -> str:
 
 def _either(target: Target, condition: str) -> str:
     reference, other = map(literal, target.levels or ())
-    return f"CASE WHEN {condition} THEN {other} ELSE {reference} END"
+    chosen = f"CASE WHEN {condition} THEN {other} ELSE {reference} END"
+    return f"CAST({chosen} AS DOUBLE)" if target.numeric else chosen
 
 
 def written_schema(schema: Schema, unit: str) -> Schema:

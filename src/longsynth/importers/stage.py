@@ -1,23 +1,22 @@
 """The place where a source is prepared: a scratch folder and DuckDB, which never asks the network.
 
-What is not plain is copied first into columns in which no single cell can stop DuckDB. Its messages
-can quote cells, so none of them is passed on.
+What is not plain is copied first into columns in which no single cell can stop DuckDB.
 """
 
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-import duckdb
 import pyarrow as pa
 
 from longsynth.errors import CohortError
-from longsynth.io.lines import csv_header, csv_to_parquet
+from longsynth.importers.csv_file import csv_to_parquet, open_csv
 from longsynth.io.plain import column_types, plain_file
+from longsynth.io.reading import connect
 from longsynth.io.sql import literal, no_glob
+from longsynth.reader_errors import without_cells
 
 MEMORY, MEMORY_A_VARIABLE = 512, 8  # MB that DuckDB may hold before it sorts on disk
 
@@ -28,7 +27,7 @@ class Table:
 
     scan: str  # SQL
     types: dict[str, pa.DataType]  # as they were stored
-    uneven: int = 0  # lines of CSV with too many or too few cells
+    notes: dict[str, int] = field(default_factory=dict)  # of CSV; raw facts
 
 
 class Stage:
@@ -38,18 +37,8 @@ class Stage:
         self._scratch = tempfile.TemporaryDirectory(prefix="longsynth-")
         self.folder = Path(self._scratch.name)
         self._copies = 0
-        self.connection = duckdb.connect(
-            ":memory:",
-            config={
-                "autoinstall_known_extensions": "false",  # never ask the network
-                "autoload_known_extensions": "false",
-                "memory_limit": f"{MEMORY + MEMORY_A_VARIABLE * variables}MB",
-                "threads": "2",
-                "temp_directory": self._scratch.name,
-            },
-        )
-        self.run("SET enable_progress_bar = false")  # in a notebook it would count private rows
-        self.run("SET GLOBAL TimeZone = 'UTC'")  # of stamps without a zone, on any machine
+        memory = MEMORY + MEMORY_A_VARIABLE * variables
+        self.connection = connect(self._scratch.name, memory=memory, threads=2)
 
     def __enter__(self) -> Self:
         return self
@@ -77,7 +66,7 @@ class Stage:
     ) -> Table:
         """Give columns of a Parquet file, all that are needed and what there is of others: where
         they stand if they are plain, or else as a copy."""
-        with sealed(f"{label} cannot be read: is the file empty, damaged or cut short?"):
+        with without_cells(f"{label} cannot be read: is the file empty, damaged or cut short?"):
             listed = column_types(path)
             found = dict(listed)
             columns = [c for c in dict.fromkeys((*needed, *wanted)) if c in found or c in needed]
@@ -86,16 +75,17 @@ class Stage:
             plain = plain_file(path, types, self.new_file())
         return Table(scan([plain]), types)
 
-    def csv(self, path: Path, label: str, patient: str, needed: Sequence[str]) -> Table:
-        """Copy a CSV file as text; the id stands first in each line."""
-        copy = self.new_file()
-        with sealed(f"{label} cannot be read: is it a file that you may open?"):
-            header = csv_header(path, patient)
-        require(label, header, needed)
-        with sealed(f"{label} cannot be read: is it a file that you may open?"):
-            uneven = csv_to_parquet(path, copy, list(dict.fromkeys(needed)))
-            found = dict(column_types(copy))
-        return Table(scan([copy]), found, uneven)
+    def csv(self, path: Path, label: str, needed: Sequence[str]) -> Table:
+        """Copy columns of a CSV file as text."""
+        copy, columns = self.new_file(), list(dict.fromkeys(needed))
+        with open_csv(path, label) as opened:
+            require(label, opened.header, columns)
+            too_long = csv_to_parquet(opened, copy, columns)
+        notes = {
+            f"cells_of_{label}_with_a_line_break": opened.with_line_breaks,
+            f"cells_of_{label}_that_are_too_long": too_long,
+        }
+        return Table(scan([copy]), dict(column_types(copy)), notes)
 
 
 def scan(files: Sequence[Path]) -> str:
@@ -115,19 +105,3 @@ def require(label: str, found: Sequence[str], needed: Sequence[str]) -> None:
     twice = [column for column in needed if folded.count(column.casefold()) > 1]
     if twice:
         raise CohortError(f"{label} has the column {twice[0]!r} twice, capitals aside: rename one.")
-
-
-@contextmanager
-def sealed(problem: str) -> Iterator[None]:
-    """Turn a reader's error, whose text may quote a cell, into one that cannot."""
-    try:
-        yield
-    except duckdb.OutOfMemoryException:
-        raise CohortError(
-            "the source needs more memory or disk space to be sorted than there is: free some, or "
-            "leave out variables."
-        ) from None
-    except duckdb.InterruptException:
-        raise KeyboardInterrupt from None
-    except (duckdb.Error, pa.ArrowException, OSError):
-        raise CohortError(problem) from None

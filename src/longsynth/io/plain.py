@@ -10,6 +10,7 @@ whether it is one of its own. That takes longer than to copy the labels of a mil
 the usual way through here gives it none.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -18,9 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from longsynth.io.lines import LONGEST
-
 ROWS = 65_536  # a batch
+LONGEST = 256  # characters of a cell; no number, time or label needs more
+INT96 = pa.binary(12)  # readers disagree about the extremes of this old kind of time stamp
 LISTED = 4  # bytes a cell, at most, where a file lists the values: else it takes them for a length
 _PER_HOUR = {"s": 3600.0, "ms": 3600e3, "us": 3600e6, "ns": 3600e9}
 
@@ -43,6 +44,19 @@ def column_types(path: Path) -> list[tuple[str, pa.DataType]]:
     """Return a Parquet file's columns; of a dictionary, what it stands for."""
     found = pq.read_schema(path)
     return [(field.name, _undictionaried(field.type)) for field in found]
+
+
+def stored_types(path: Path) -> list[tuple[str, pa.DataType]]:
+    """Return the same, but a time stamp of 96 bits as the 12 bytes that it is."""
+    with pq.ParquetFile(path) as file:
+        leaves = [file.schema.column(i) for i in range(len(file.schema))]
+    odd = {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
+    return [(name, INT96 if name in odd else kind) for name, kind in column_types(path)]
+
+
+def shown(kind: pa.DataType) -> str:
+    """The first word of a type: names of fields and time zones may have been made of cells."""
+    return re.split(r"\W", str(kind), maxsplit=1)[0]
 
 
 def plain_file(source: Path, columns: Mapping[str, pa.DataType], copy: Path) -> Path:

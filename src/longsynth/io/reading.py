@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 
 from longsynth.errors import CohortError
-from longsynth.io.columns import require_numbers
+from longsynth.io.columns import Types
 from longsynth.io.sql import cell, hours, id_cast, level_code, level_position, quoted
 from longsynth.schema import Schema
 from longsynth.schema_file import load_schema
-
-Types = dict[str, pa.DataType]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +33,22 @@ def cohort_schema(folder: Path) -> Schema:
     return load_schema(path)
 
 
-def row_columns(schema: Schema) -> list[str]:
-    return [schema.patient.column, schema.time.column, *_values(schema, static=False)]
+def no_table(folder: Path, name: str) -> CohortError:
+    if (folder / f"{name}.csv").is_file():
+        return CohortError(
+            f"{folder} has {name}.csv, and a fit reads Parquet only: turn the folder into a cohort "
+            "with `longsynth import events`."
+        )
+    return CohortError(f"{folder} has no {name}.parquet: add the table.")
 
 
-def people_columns(schema: Schema) -> list[str]:
-    return [schema.patient.column, *_marks(schema)]
+def unreadable(folder: Path) -> str:
+    return f"{folder} cannot be read: is a file damaged?"
 
 
 def reading(schema: Schema, rows: Types, people: Types) -> Reading:
-    """Return the SQL for tables whose columns have these types, or refuse a type."""
+    """Return the SQL for tables whose columns have these types, all of which are accepted."""
     patient, time = schema.patient.column, schema.time
-    require_numbers(rows, _values(schema, static=False))
-    require_numbers(people, _marks(schema))
     when = hours(time, rows[time.column])
     key = id_cast(rows[patient], people[patient]).format(quoted(patient))
     labels = {"site": schema.site, "grp": schema.group, "event": schema.event}
@@ -106,12 +106,3 @@ def connect(scratch: str, *, memory: int, threads: int) -> duckdb.DuckDBPyConnec
     connection.execute("SET enable_progress_bar = false")  # it would move by private rows
     connection.execute("SET GLOBAL TimeZone = 'UTC'")  # of stamps without a zone, on any machine
     return connection
-
-
-def _values(schema: Schema, *, static: bool) -> list[str]:
-    return [v.column or v.name for v in schema.variables if v.static == static]
-
-
-def _marks(schema: Schema) -> list[str]:
-    labels = (schema.site, schema.group, schema.event)
-    return [found.column for found in labels if found] + _values(schema, static=True)

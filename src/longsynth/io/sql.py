@@ -8,14 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from longsynth.errors import CohortError
-from longsynth.io.plain import is_number, is_stamp, is_text
+from longsynth.io.plain import is_number, is_stamp, is_text, shown
 from longsynth.schema import TIME_UNITS, Labels, Time
 from longsynth.variable import Variable
-
-
-def shown(kind: pa.DataType) -> str:
-    """The first word of a type: names of fields and time zones may have been made of cells."""
-    return re.split(r"\W", str(kind), maxsplit=1)[0]
 
 
 def id_cast(rows: pa.DataType, people: pa.DataType) -> str:

@@ -24,7 +24,8 @@ from longsynth.io.by_patient import (
     read_numbers,
     times,
 )
-from longsynth.io.unquoted import unquoted
+from longsynth.io.reading import unreadable
+from longsynth.reader_errors import without_cells
 from longsynth.records import BATCH
 from longsynth.schema import TIME_UNITS, Schema
 from longsynth.slots import Grouped
@@ -46,9 +47,10 @@ class Streams:
         *,
         whole: bool,  # ids are whole numbers: they can be compared without DuckDB
     ) -> None:
-        self._connection, self._folder, self._schema = connection, folder, schema
+        self._connection, self._schema = connection, schema
+        self._problem = unreadable(folder)
         self._rows, self._whole = rows, whole
-        with unquoted(folder):
+        with without_cells(self._problem):
             patient = schema.patient.column
             self.people_order: Order | None = order_of(people, patient) if whole else None
             self._rise = whole and order_of(rows, patient).rising
@@ -98,7 +100,7 @@ class Streams:
         values = [schema.variables[v].column or schema.variables[v].name for v in self._moving]
         batches = parquet_batches(self._rows, list(dict.fromkeys([patient, clock, *values])))
         while True:
-            with unquoted(self._folder):
+            with without_cells(self._problem):
                 batch = next(batches, None)
                 if batch is None:
                     return
@@ -113,10 +115,10 @@ class Streams:
                 yield Block(id_, time, [batch.column(name) for name in values])
 
     def _read(self, query: str) -> Iterator[pa.RecordBatch]:
-        with unquoted(self._folder):
+        with without_cells(self._problem):
             reader = self._connection.cursor().sql(query).to_arrow_reader(ROWS)
         while True:
-            with unquoted(self._folder):
+            with without_cells(self._problem):
                 batch = next(reader, None)
             if batch is None:
                 return

@@ -1,37 +1,32 @@
 """Cohort folders: observations, patients and schema.yaml, read as patients.
 
-Public mistakes raise: a missing file or column, an id twice in the patient table. Private facts
-never do: what cannot be read in a cell is missing, and `repairs` counts it for the internal side.
-Files that rise by patient are streamed as they are; others DuckDB sorts, out of core where it must.
-Its messages can quote cells, so none of them is passed on.
+Public mistakes raise: a missing file, a column that is missing or has another type than the schema
+asks for, an id twice in the patient table. Private facts never do: what cannot be used in a cell is
+missing, and `repairs` counts it for the internal side. Files that rise by patient are streamed as
+they are; others DuckDB sorts, out of core where it must.
 """
 
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-import pyarrow as pa
-
-from longsynth.errors import CohortError
-from longsynth.io.columns import require_columns
-from longsynth.io.lines import csv_header, csv_to_parquet
-from longsynth.io.plain import column_types, plain_file
+from longsynth.io.columns import Roles, Types, accepted_types, people_roles, row_roles
+from longsynth.io.plain import plain_file, stored_types
 from longsynth.io.reading import (
     cohort_schema,
     connect,
-    people_columns,
+    no_table,
     reading,
     require_distinct,
-    row_columns,
     unread_cells,
     unread_labels,
+    unreadable,
 )
 from longsynth.io.sql import id_cast, literal, no_glob
 from longsynth.io.streams import Streams
-from longsynth.io.unquoted import unquoted
+from longsynth.reader_errors import without_cells
 from longsynth.records import Cohort
 from longsynth.schema import Schema
 from longsynth.slots import COUNTED, Placed, placed
@@ -47,7 +42,6 @@ class CohortFolder:
         self.schema = cohort_schema(self.folder)
         self._scratch = tempfile.TemporaryDirectory(prefix="longsynth-")
         self._counts: Counter[str] | None = None  # of a full pass
-        self._uneven = 0  # lines of CSV with too many or too few cells
         memory = MEMORY + MEMORY_A_VARIABLE * len(self.schema.variables)
         self._connection = connect(self._scratch.name, memory=memory, threads=2)
         try:
@@ -87,7 +81,7 @@ class CohortFolder:
         """Count what was read differently than it stands in the files. Not for release."""
         unread = {static: unread_cells(self.schema, static=static) for static in (False, True)}
         levels = unread_labels(self.schema)
-        with unquoted(self.folder):
+        with without_cells(unreadable(self.folder)):
             cells = {
                 name: number
                 for static, table in ((False, self._observations), (True, self._people))
@@ -107,7 +101,6 @@ class CohortFolder:
         counts = self._counts or Counter()
         return {
             "rows": total[0],
-            "csv_lines_with_too_many_or_too_few_cells": self._uneven,
             "rows_without_usable_time": total[0] - usable[0],
             "rows_of_unknown_patients": usable[0] - counts["rows"],
             "patients_without_rows": self.patients - counts["people"],
@@ -118,11 +111,11 @@ class CohortFolder:
 
     def _prepare(self) -> None:
         """Define the views `people` and `rows`, both in longsynth's own names and units."""
-        rows_path, rows = self._table("observations", row_columns(self.schema))
-        people_path, people = self._table("patients", people_columns(self.schema))
+        rows_path, rows = self._table("observations", row_roles(self.schema))
+        people_path, people = self._table("patients", people_roles(self.schema))
         self._observations, self._people = _scan(rows_path), _scan(people_path)
         read = reading(self.schema, rows, people)
-        with unquoted(self.folder):
+        with without_cells(unreadable(self.folder)):
             self._connection.execute(f"""
                 CREATE VIEW people AS SELECT {read.people} FROM {self._people}""")
             self._connection.execute(f"""
@@ -138,25 +131,14 @@ class CohortFolder:
             whole="BIGINT" in id_cast(rows[patient], people[patient]),
         )
 
-    def _table(self, name: str, columns: list[str]) -> tuple[Path, dict[str, pa.DataType]]:
-        """Return where a table of the folder can be read as Parquet, and its types."""
-        path, text = self.folder / f"{name}.parquet", self.folder / f"{name}.csv"
-        copy = Path(self._scratch.name) / f"{name}.parquet"
+    def _table(self, name: str, roles: Roles) -> tuple[Path, Types]:
+        """Return where a table of the folder can be read, and the types of its columns."""
+        path = self.folder / f"{name}.parquet"
         if not path.is_file():
-            if not text.is_file():
-                raise CohortError(
-                    f"{self.folder} has neither {name}.parquet nor {name}.csv: add one of them."
-                )
-            with _readable(text):
-                require_columns(name, csv_header(text, self.schema.patient.column), columns)
-                self._uneven += csv_to_parquet(text, copy, list(dict.fromkeys(columns)))
-            path = copy
-        with unquoted(self.folder, f"has no readable {name} table: is the file damaged?"):
-            found = column_types(path)
-            require_columns(name, [column for column, _ in found], columns)
-            types = {column: kind for column, kind in found if column in columns}
-            if path != copy:
-                path = plain_file(path, types, copy)
+            raise no_table(self.folder, name)
+        with without_cells(f"{self.folder} has no readable {name} table: is the file damaged?"):
+            types = accepted_types(name, stored_types(path), roles)
+            path = plain_file(path, types, Path(self._scratch.name) / path.name)
         return path.absolute(), types
 
     def _count_patients(self) -> int:
@@ -164,7 +146,7 @@ class CohortFolder:
         if order and order.distinct:
             number, known, distinct = order.rows, order.known, order.known
         else:
-            with unquoted(self.folder):
+            with without_cells(unreadable(self.folder)):
                 number, known, distinct = self._one_row(
                     "SELECT count(*), count(id), count(DISTINCT id) FROM people"
                 )
@@ -183,11 +165,3 @@ def read_cohort(folder: Path | str) -> tuple[Schema, Cohort]:
 
 def _scan(path: Path) -> str:
     return f"read_parquet({literal(no_glob(path))}, hive_partitioning = false)"
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise CohortError(f"{path} cannot be read: {error.strerror}.") from None

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from longsynth.engines.spark.executor import FAILURE
 from longsynth.errors import ArithmeticFault, CohortError, Refused
+from longsynth.reader_errors import without_cells
 
 T = TypeVar("T")
 MORE = (
@@ -30,19 +31,11 @@ _OURS = ("duckdb", "longsynth", "numpy", "opendp", "pyarrow", "pydantic", "scipy
 
 def asked(doing: str, question: Callable[[], T]) -> T:
     """Return what Spark answers. `doing` says what it was about, for the message if it fails."""
-    from py4j.protocol import Py4JError
-    from pyarrow import ArrowException
-    from pyspark.errors import PySparkException
-
-    try:
-        with _quiet():
-            return question()
-    except (PySparkException, Py4JError, ArrowException) as error:
-        failure = _clean(doing, error)
-    raise failure  # outside: the error itself is not to be dragged along
+    with _quiet(), without_cells(lambda error: _explained(doing, error)):
+        return question()
 
 
-def _clean(doing: str, error: Exception) -> Exception:
+def _explained(doing: str, error: Exception) -> Exception:
     """Return what to raise, made of our own words and of Spark's public names for conditions."""
     text = str(error)
     if found := _FAILED.search(text):

@@ -21,15 +21,13 @@ from longsynth.engines.kernel import Contributions
 from longsynth.engines.spark import executor
 from longsynth.engines.spark.asking import asked
 from longsynth.engines.spark.partials import COLUMNS, Totals
-from longsynth.engines.spark.tables import found_table, wanted_columns
+from longsynth.engines.spark.tables import read_table
 from longsynth.errors import Refused
+from longsynth.io.columns import Types, people_roles, row_roles
 from longsynth.io.reading import (
-    Types,
     cohort_schema,
-    people_columns,
     reading,
     require_distinct,
-    row_columns,
     unread_cells,
     unread_labels,
 )
@@ -66,13 +64,9 @@ class SparkCohort:
             raise Refused("the patients need at least one partition.")
         places = _places(cohort, observations, patients)
         self.schema = cohort if isinstance(cohort, Schema) else cohort_schema(Path(cohort))
-        rows, row_types = wanted_columns(
-            found_table(spark, ROWS, places[ROWS]), ROWS, row_columns(self.schema)
-        )
-        people, people_types = wanted_columns(
-            found_table(spark, PEOPLE, places[PEOPLE]), PEOPLE, people_columns(self.schema)
-        )
-        self._rows, self._people = rows, people
+        rows, row_types = read_table(spark, ROWS, places[ROWS], row_roles(self.schema))
+        people, people_types = read_table(spark, PEOPLE, places[PEOPLE], people_roles(self.schema))
+        self._rows, self._people = (rows, row_types), (people, people_types)
         self._read = reading(self.schema, row_types, people_types)
         ours = _cells(people, people_types, self._read.people)
         self.patients = _counted(ours)
@@ -89,6 +83,8 @@ class SparkCohort:
                 .persist(StorageLevel.DISK_ONLY)
             ),
         )
+        # Read everything now: what Spark cannot read shows before a book is charged.
+        asked("read the tables", self._sorted.count)
 
     def __enter__(self) -> Self:
         return self
@@ -126,14 +122,13 @@ class SparkCohort:
         of_labels = unread_labels(self.schema)
         read = f"(SELECT {self._read.rows} FROM batch)"
         usable = f"(SELECT count(*) FROM {read} WHERE isfinite(time))"
-        rows = _cell_counts(self._rows, {"*": "count(*)", "*usable": usable, **of_rows})
-        people = _cell_counts(self._people, of_people | of_labels)
+        rows = _cell_counts(*self._rows, {"*": "count(*)", "*usable": usable, **of_rows})
+        people = _cell_counts(*self._people, of_people | of_labels)
         work = partial(executor.count_rows, schema=self.schema)
         packed = _added("count rows", self._sorted, work, self.partitions)
         taken, alone = packed.total.pop("rows_taken"), packed.total.pop("patients_without_rows")
         return {
             "rows": rows.count("*"),
-            "csv_lines_with_too_many_or_too_few_cells": 0,
             "rows_without_usable_time": rows.count("*") - rows.count("*usable"),
             "rows_of_unknown_patients": rows.count("*usable") - int(taken[0]),
             "patients_without_rows": int(alone[0]),
@@ -174,8 +169,8 @@ def _counted(people: DataFrame) -> int:
     return int(every)
 
 
-def _cell_counts(frame: DataFrame, counts: dict[str, str]) -> Totals:
-    work = partial(executor.count_cells, columns=frame.columns, counts=counts)
+def _cell_counts(frame: DataFrame, types: Types, counts: dict[str, str]) -> Totals:
+    work = partial(executor.count_cells, types=types, counts=counts)
     return _added("count cells", frame, work)
 
 

@@ -17,10 +17,12 @@ from duckdb import DuckDBPyConnection
 from longsynth.engines.distributed import Facts
 from longsynth.engines.kernel import Contributions, added, batch_sums
 from longsynth.engines.spark.partials import Batches, Totals
+from longsynth.io.columns import Types
 from longsynth.io.plain import plain_table
-from longsynth.io.reading import Types, connect
+from longsynth.io.reading import connect
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
+from longsynth.reader_errors import without_cells
 from longsynth.records import BATCH, Bools, Cohort
 from longsynth.schema import Schema
 from longsynth.slots import Grouped, pack, placed
@@ -42,13 +44,12 @@ def unquoted(work: Work) -> Work:
 
 
 def _unquoted(work: Work, batches: Batches) -> Batches:
-    failed = ""
-    try:
+    with without_cells(_named, every=True):
         yield from work(batches)
-    except Exception as error:  # noqa: BLE001  its text could hold a cell
-        failed = type(error).__name__
-    if failed:  # outside: the error itself is not to be dragged along
-        raise ExecutorError(f"{FAILURE} {failed}.")
+
+
+def _named(error: Exception) -> ExecutorError:
+    return ExecutorError(f"{FAILURE} {type(error).__name__}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +76,29 @@ class ReadCells:
             return self._read(nothing, connection).schema
 
     def _read(self, batch: pa.RecordBatch, connection: DuckDBPyConnection) -> pa.Table:
-        connection.register("batch", plain_table(batch, list(self.types)))
+        connection.register("batch", _plain(batch, self.types))
         found = connection.sql(self.query).to_arrow_table()
         text = pa.types.is_string(found.schema.field("id").type)
         return found.set_column(0, "id", found.column("id").cast(pa.binary())) if text else found
 
 
-def count_cells(batches: Batches, *, columns: list[str], counts: Mapping[str, str]) -> Batches:
+def _plain(batch: pa.RecordBatch, types: Types) -> pa.Table:
+    """Return the cells of a batch in the types that they stand for, and plain."""
+    cells = [
+        pa.nulls(len(batch), kind)
+        if pa.types.is_null(kind)
+        else batch.column(column).cast(kind, safe=False)  # no cell may stop it
+        for column, kind in types.items()
+    ]
+    return plain_table(pa.RecordBatch.from_arrays(cells, list(types)), list(types))
+
+
+def count_cells(batches: Batches, *, types: Types, counts: Mapping[str, str]) -> Batches:
     """Add up SQL counts over the cells, by name."""
     totals = Totals()
     with connect("", memory=MEMORY, threads=1) as connection:
         for batch in batches:
-            connection.register("batch", plain_table(batch, columns))
+            connection.register("batch", _plain(batch, types))
             found = connection.execute(
                 f"SELECT {', '.join(counts.values())} FROM batch"
             ).fetchall()[0]

@@ -1,42 +1,122 @@
-"""Where Spark finds the two tables: Parquet files, folders of them, SQL tables or data frames."""
+"""The two tables on Spark: Parquet files, or tables and data frames of Spark's own.
+
+Parquet files are read in the types that they are stored in, and nothing else of them is looked at.
+Time stamps come as the whole numbers that they are: Spark's own conversion stops at some of them,
+and whether a fit stops must not depend on a cell.
+"""
 
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark_types
 
 from longsynth.engines.spark.asking import asked
 from longsynth.errors import CohortError
-from longsynth.io.columns import require_columns
-from longsynth.io.reading import Types
+from longsynth.io.columns import TEXT, Roles, Types, accepted_types, require_columns
+from longsynth.io.plain import is_stamp, stored_types
+from longsynth.io.reading import no_table
+from longsynth.reader_errors import without_cells
+
+READ_AS = {
+    **dict.fromkeys((pa.int8(), pa.int16(), pa.int32()), spark_types.IntegerType()),
+    **dict.fromkeys((pa.uint8(), pa.uint16(), pa.date32()), spark_types.IntegerType()),
+    **dict.fromkeys((pa.uint32(), pa.int64()), spark_types.LongType()),
+    pa.float32(): spark_types.FloatType(),
+    pa.float64(): spark_types.DoubleType(),
+    pa.bool_(): spark_types.BooleanType(),
+    **dict.fromkeys(TEXT, spark_types.StringType()),
+}
 
 
-def found_table(spark: SparkSession, name: str, given: DataFrame | str | Path) -> DataFrame:
-    """Return a table: a path stands for a file or folder of Parquet, text for a table of Spark's
-    catalogue. Only the schema of what is there is looked at."""
+def read_table(
+    spark: SparkSession, name: str, given: DataFrame | str | Path, roles: Roles
+) -> tuple[DataFrame, Types]:
+    """Return the columns that are read, each once, and the types that their cells stand for.
+
+    A path stands for a file or folder of Parquet, text for a table of Spark's catalogue. Only names
+    and types are looked at.
+    """
     if isinstance(given, DataFrame):
-        return given
+        return _of_spark(name, given, roles)
     if isinstance(given, str):
-        return asked(f"find the {name} table {given!r}", lambda: spark.table(given))
-    if not given.exists():
-        raise CohortError(
-            f"{given.parent} has no {given.name}, neither as a file nor as a folder of Parquet "
-            "files: Spark reads no CSV. Name the tables of its catalogue if they are there."
-        )
+        frame = asked(f"find the {name} table {given!r}", lambda: spark.table(given))
+        return _of_spark(name, frame, roles)
     # A Delta folder also holds files that were taken out of the table: its log says which.
-    address = f"file://{given.absolute()}"
     if (given / "_delta_log").is_dir():
         doing = f"open {given} as Delta, whose package has to be on Spark's path"
-        return asked(doing, lambda: spark.read.format("delta").load(address))
+        return _of_spark(
+            name, asked(doing, lambda: spark.read.format("delta").load(_address(given))), roles
+        )
+    return _of_files(spark, name, given, roles)
+
+
+def _of_files(spark: SparkSession, name: str, path: Path, roles: Roles) -> tuple[DataFrame, Types]:
+    files = _parquet_files(path)
+    if not files:
+        raise no_table(path.parent, name)
+    with without_cells(f"{path} has no readable {name} table: is a file damaged?"):
+        types, *others = (accepted_types(name, stored_types(file), roles) for file in files)
+    for column, kind in types.items():
+        if any(other[column] != kind for other in others):
+            raise CohortError(
+                f"the files in {path} store column {column!r} in different types: write them with "
+                "one type."
+            )
+    stored = [
+        spark_types.StructField(column, _read_as(kind))
+        for column, kind in types.items()
+        if not pa.types.is_null(kind)
+    ]
     reader = spark.read.option("__globPaths__", "false")  # a path, not a pattern
-    return asked(f"open {given} as Parquet", lambda: reader.parquet(address))
+    reader = reader.schema(spark_types.StructType(stored))
+    frame = asked(f"open {path} as Parquet", lambda: reader.parquet(_address(path)))
+    return _selected(name, frame, types), types
 
 
-def wanted_columns(frame: DataFrame, table: str, columns: list[str]) -> tuple[DataFrame, Types]:
-    """Return the columns that are read, each once, and their types in Arrow."""
-    columns = list(dict.fromkeys(columns))
-    require_columns(table, frame.columns, columns)
-    quoted = ["`" + column.replace("`", "``") + "`" for column in columns]
-    chosen = asked(f"read the {table} table", lambda: frame.select(*quoted))
-    schema: pa.Schema = asked(f"read the {table} table", lambda: chosen.limit(0).toArrow().schema)
-    return chosen, {field.name: field.type for field in schema}
+def _read_as(kind: pa.DataType) -> spark_types.DataType:
+    return spark_types.LongType() if pa.types.is_timestamp(kind) else READ_AS[kind]
+
+
+def _parquet_files(path: Path) -> list[Path]:
+    """The files that Spark reads: none whose name, or whose folder's, starts with _ or a point."""
+    if not path.is_dir():
+        return [path] if path.is_file() else []
+    inside = ((file, file.relative_to(path).parts) for file in sorted(path.rglob("*")))
+    return [
+        file
+        for file, parts in inside
+        if file.is_file() and not any(part.startswith(("_", ".")) for part in parts)
+    ]
+
+
+def _of_spark(name: str, frame: DataFrame, roles: Roles) -> tuple[DataFrame, Types]:
+    wanted = dict.fromkeys(column for column, _ in roles)
+    require_columns(name, frame.columns, list(wanted))
+    chosen = _selected(name, frame, wanted)
+    found: pa.Schema = asked(f"read the {name} table", lambda: chosen.limit(0).toArrow().schema)
+    types = accepted_types(name, [(field.name, field.type) for field in found], roles)
+    for column, kind in types.items():
+        if is_stamp(kind):
+            raise CohortError(
+                f"column {column!r} of the {name} table is a date or time stamp of Spark's, which "
+                "Spark cannot always read. Give the times as numbers, for instance as hours since "
+                "admission, or keep both tables as Parquet files in the cohort folder."
+            )
+    return chosen, types
+
+
+def _selected(name: str, frame: DataFrame, columns: Types | dict[str, None]) -> DataFrame:
+    """Select columns in order; one without any value need not be there."""
+    cells = [
+        F.lit(None).cast("int").alias(column)
+        if kind is not None and pa.types.is_null(kind)
+        else F.col("`" + column.replace("`", "``") + "`")
+        for column, kind in columns.items()
+    ]
+    return asked(f"read the {name} table", lambda: frame.select(*cells))
+
+
+def _address(path: Path) -> str:
+    return f"file://{path.absolute()}"

@@ -1,0 +1,64 @@
+"""Errors of readers: their text may quote a cell, so it never goes any further.
+
+A reader is whatever parses patients' data: Arrow, DuckDB, Spark, a database driver, a decoder. Its
+calls run inside `without_cells`, which replaces the reader's error by one of ours and erases the
+text. The replacement may depend on the kind of the error, which is public, and on nothing else.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from longsynth.errors import CohortError
+
+READERS = {"_csv", "_duckdb", "duckdb", "ibis", "psycopg", "py4j", "pyarrow", "pyspark", "sqlglot"}
+OUT_OF_MEMORY = (
+    "there is not enough memory or disk space to read and sort the patients: free some, or leave "
+    "out variables."
+)
+
+
+@contextmanager
+def without_cells(
+    problem: str | Callable[[Exception], Exception], *, every: bool = False
+) -> Iterator[None]:
+    """Replace a reader's error by a CohortError that says `problem`, or by what `problem` returns.
+
+    With `every`, all errors count as a reader's, our own included: Spark logs what an executor
+    raises.
+    """
+    try:
+        yield
+    except Exception as error:
+        if not every and not is_of_reader(error):
+            raise
+        if _names(error) & {"InterruptException"}:
+            raise KeyboardInterrupt from None
+        replacement = problem(error) if callable(problem) else _replacement(error, problem)
+        _erase(error)
+        raise replacement from None
+
+
+def is_of_reader(error: Exception) -> bool:
+    """Whether the error is a library's, the system's or a decoder's, and no mistake of our code."""
+    modules = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
+    return isinstance(error, MemoryError | OSError | UnicodeError) or bool(modules & READERS)
+
+
+def _replacement(error: Exception, problem: str) -> CohortError:
+    full = _names(error) & {"ArrowMemoryError", "MemoryError", "OutOfMemoryException"}
+    return CohortError(OUT_OF_MEMORY if full else problem)
+
+
+def _names(error: Exception) -> set[str]:
+    return {kind.__name__ for kind in type(error).__mro__}
+
+
+def _erase(error: BaseException) -> None:
+    """Remove what an error holds: it stays within reach of whoever catches its replacement."""
+    inner = error.__cause__ or error.__context__
+    error.args, error.__traceback__, error.__cause__, error.__context__ = (), None, None, None
+    vars(error).clear()
+    if isinstance(error, UnicodeError) and hasattr(error, "object"):
+        error.object = type(error.object)()
+    if inner is not None:
+        _erase(inner)
