@@ -205,7 +205,7 @@ def edited(change: Callable[[Path], object]) -> Callable[[Path], Path]:
 
 UNSIGNABLE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "test noise": (with_test_noise, "protects nobody"),
-    "no noise under a false label": (no_noise_at_all, "carry NO noise"),
+    "no noise under a false label": (no_noise_at_all, "do NOT carry the noise"),
     "a method that is not private": (not_private, "NOT PRIVATE"),
     "an internal file": (edited(lambda r: (r / "cohort.json").write_text("{}")), "'cohort.json'"),
     "an internal folder": (edited(lambda r: (r / "internal").mkdir()), "'internal'"),
