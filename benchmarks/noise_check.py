@@ -64,10 +64,19 @@ def _honest(scene: Exposed, rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def table(content: dict[str, Any]) -> str:
-    """Rejected of all tries; below, of how many lines, forged alone, most tries are rejected."""
-    methods = content["methods"]
+def section(content: dict[str, Any]) -> str:
+    """What docs/signing.md says about these results."""
+    methods, tries = content["methods"], content["tries"]
+    honest = [found["honest"] for found in methods.values()]
+    rejected, unusual = (sum(h[what] for h in honest) for what in ("rejected", "unusual"))
     rows = [
+        f"Measured with {content['patients']:,} simulated patients at ε = {content['epsilon']:g}. Of "
+        f"{sum(h['releases'] for h in honest):,} honest releases, "
+        f"{rejected or 'none'} was rejected and {unusual or 'none'} called unusual. Each cell gives "
+        f"how many of {tries} forged",
+        "releases are rejected if all lines are forged, then the number of lines where most are "
+        "rejected if that line alone is.",
+        "",
         "| forged | " + " | ".join(f"`{m}`" for m in methods) + " |",
         "|---|" + "---:|" * len(methods),
     ]
@@ -76,8 +85,8 @@ def table(content: dict[str, Any]) -> str:
         for found in methods.values():
             forged = found["forged"][name]
             seen = sum(2 * k > content["tries_on_a_line"] for k in forged["by_line"].values())
-            percent = 100 * forged["rejected"] / content["tries"]
-            cells.append(f"{percent:.0f} %; {seen} of {len(forged['by_line'])}")
+            percent = 100 * forged["rejected"] / tries
+            cells.append(f"{percent:.0f} %; {seen} of {len(forged['by_line'])} lines")
         rows.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(rows)
 
@@ -95,7 +104,7 @@ def main() -> None:
         "methods": {method: measured(method) for method in METHODS},
     }
     out.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(table(content))
+    print(section(content))
 
 
 if __name__ == "__main__":

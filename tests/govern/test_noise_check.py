@@ -259,6 +259,19 @@ def test_distances_that_are_off_by_a_factor_are_seen() -> None:
         assert too_small(nothing) > 0.1 < too_large(nothing)
 
 
+def test_a_coincidence_that_whole_numbers_allow_is_not_held_impossible() -> None:
+    """Two equal numbers and a zero have a chance of about 1e-8 each, not of nothing."""
+    bundle = scene("trust").release(default_rng(13))
+    line = bundle.released["values"]
+    at_zero, equal = line.values.copy(), line.values.copy()
+    at_zero[3], equal[1] = 0, equal[0]
+    for values in (at_zero, equal):
+        moved = bundle.released | {"values": replace(line, values=values)}
+        found = checked(replace(bundle, released=moved))
+        assert found.outcome != "impossible"
+        assert 1e-9 < min(look.chance for look in found.tests) < 1e-3
+
+
 # --- forged noise -----------------------------------------------------------------------------
 
 ON_ALL_LINES = {

@@ -2,8 +2,8 @@
 
 Every test turns numbers into distances, in units of their noise. Honest noise makes them
 half-normal, as |x| is for a normal x, or larger where only small ones count against a release, or
-smaller where only large ones do. `too_small` and `too_large` say how probable what was found is,
-at most.
+smaller where only large ones do. Noise is of whole numbers, so half of one is added or taken off to
+be on the safe side. `too_small` and `too_large` say how probable what was found is, at most.
 
 None of this proves noise. A number generator with a known seed passes, and so does half the noise
 on sums about which nothing is known.
@@ -130,10 +130,10 @@ def _line(found: Released, patients: int) -> Iterator[Look]:
         )
     yield Look(
         f"{name}: the numbers are smaller than noise alone.",
-        too_small(np.abs(values) / sigma),
+        too_small((np.abs(values) + 0.5) / sigma),
     )
     chances = [
-        too_small(np.abs(values[one] - values[other]) / (sqrt(2) * sigma))
+        too_small((np.abs(_apart(found.values, one, other)) + 0.5) / (sqrt(2) * sigma))
         for one, other in similar_numbers(statistic)
     ]
     yield Look(
@@ -147,19 +147,24 @@ def _line(found: Released, patients: int) -> Iterator[Look]:
     )
 
 
+def _apart(values: Ints, one: Ints, other: Ints) -> Floats:
+    return (values[one] - values[other]).astype(np.float64)  # exact for all that noise can give
+
+
 def _fact(fact: Fact, bundle: Bundle) -> Iterator[Look]:
     """A fact's sums less their public values are weighted noise, and nothing else."""
-    apart, variance, step = -float(bundle.patients * fact.value), 0.0, np.inf
+    apart, variance, rounded, step = -float(bundle.patients * fact.value), 0.0, 0.0, np.inf
     for name, weights in fact.weights.items():
         if not weights.nnz:
             return
-        entry, values = bundle.released[name].entry, bundle.released[name].values
+        entry, values = bundle.released[name].entry, bundle.released[name].values.astype(float)
         scaled = weights.astype(np.float64) / entry.statistic.lift
-        apart = apart + scaled @ values.astype(np.float64)
+        apart = apart + scaled @ values
         variance = variance + (scaled**2).sum(axis=1) * entry.sigma**2
-        step = min(step, np.abs(scaled.data[scaled.data != 0]).min())
-    noise, apart = np.sqrt(variance), np.abs(apart)
-    near, far = (apart + step / 2) / noise, np.maximum(apart - step / 2, 0.0) / noise
+        rounded = rounded + abs(scaled) @ np.abs(values) * 2.0**-52
+        step = min(step, np.abs(scaled.data).min(where=scaled.data != 0, initial=np.inf))
+    apart, off, noise = np.abs(apart), step / 2 + rounded, np.sqrt(variance)
+    near, far = (apart + off) / noise, np.maximum(apart - off, 0.0) / noise
     yield Look(f"{fact.says}: the numbers fit this too well for noise.", too_small(near))
     yield Look(f"{fact.says}: the numbers fit this worse than noise explains.", too_large(far))
 
