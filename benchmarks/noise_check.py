@@ -69,13 +69,13 @@ def section(content: dict[str, Any]) -> str:
     methods, tries = content["methods"], content["tries"]
     honest = [found["honest"] for found in methods.values()]
     rejected, unusual = (sum(h[what] for h in honest) for what in ("rejected", "unusual"))
+    releases = sum(h["releases"] for h in honest)
     rows = [
-        f"Measured with {content['patients']:,} simulated patients at ε = {content['epsilon']:g}. Of "
-        f"{sum(h['releases'] for h in honest):,} honest releases, "
-        f"{rejected or 'none'} was rejected and {unusual or 'none'} called unusual. Each cell gives "
-        f"how many of {tries} forged",
-        "releases are rejected if all lines are forged, then the number of lines where most are "
-        "rejected if that line alone is.",
+        f"Measured with {content['patients']:,} simulated patients at ε = {content['epsilon']:g}: "
+        f"of {releases:,} honest releases {rejected} are rejected and {unusual} are called",
+        f"unusual. A cell says which part of {tries} forged releases is rejected if all lines are "
+        "forged; then, on how many",
+        "lines a forgery of that line alone is rejected most of the time.",
         "",
         "| forged | " + " | ".join(f"`{m}`" for m in methods) + " |",
         "|---|" + "---:|" * len(methods),
