@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.random import SeedSequence
 from typer.testing import CliRunner
 
 from longsynth import Bundle, Refused, fit, load_release
@@ -46,13 +47,14 @@ from longsynth.govern.signature import (
 from longsynth.govern.signing import sign, signer_named
 from longsynth.govern.verify import verify
 from longsynth.privacy.noise import OPENDP
+from longsynth.redteam.fast_noise import FastNoise
 from support import ConstantNoise, NoNoise, random_cohort, small_plan
 
 FITTER, STEWARD = "data engineer", "data steward"
 
 
 class CoarseNoise:
-    """Far too little noise, but some on every number: nothing in the numbers shows it."""
+    """Far too little noise, but some on every number."""
 
     def add(self, sums: np.ndarray, *, sigma: float, sensitivity: float, rho: float) -> np.ndarray:
         return sums + 1 + np.arange(len(sums)) % 2
@@ -161,9 +163,9 @@ def test_another_key_is_named_and_fails(signed: Path, keys: Path) -> None:
 def test_a_consistent_relabelling_of_test_noise_fails_only_with_a_key(
     signed: Path, keys: Path, tmp_path: Path
 ) -> None:
-    """Who forges every hash passes without a key. Carrying the signature over or signing anew
-    does not help where the verifier has the steward's key."""
-    bare = fit(random_cohort(80, 1), small_plan(80), noise=CoarseNoise())
+    """Who knows the noise and forges every hash passes without a key. Carrying the signature over
+    or signing anew does not help where the verifier has the steward's key."""
+    bare = fit(random_cohort(80, 1), small_plan(80), noise=FastNoise(SeedSequence(1)))
     forged = write(relabelled(bare), tmp_path / "forged" / "release")
     assert failures(forged) == [], "consistent: verify alone cannot know"
     assert failures(forged, keys / "steward.pub")
@@ -188,6 +190,12 @@ def no_noise_at_all(folder: Path) -> Path:
     )
 
 
+def coarse_noise(folder: Path) -> Path:
+    return write(
+        relabelled(fit(random_cohort(80, 1), small_plan(80), noise=CoarseNoise())), folder / "r"
+    )
+
+
 def not_private(folder: Path) -> Path:
     (folder / "r").mkdir()
     (folder / "r/not_private.json").write_text("{}")
@@ -205,7 +213,8 @@ def edited(change: Callable[[Path], object]) -> Callable[[Path], Path]:
 
 UNSIGNABLE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "test noise": (with_test_noise, "protects nobody"),
-    "no noise under a false label": (no_noise_at_all, "carry NO noise"),
+    "no noise under a false label": (no_noise_at_all, "do NOT carry the noise"),
+    "coarse noise under a false label": (coarse_noise, "do NOT carry the noise"),
     "a method that is not private": (not_private, "NOT PRIVATE"),
     "an internal file": (edited(lambda r: (r / "cohort.json").write_text("{}")), "'cohort.json'"),
     "an internal folder": (edited(lambda r: (r / "internal").mkdir()), "'internal'"),

@@ -236,7 +236,7 @@ def test_exact_sums_that_claim_to_be_noised_are_found(tmp_path: Path) -> None:
     }
     forged = replace(bare, ledger=replace(bare.ledger, entries=entries), released=released)
     release = write(forged, tmp_path / "forged")
-    assert any("carry NO noise" in f for f in failures(release))
+    assert any("do NOT carry the noise" in f for f in failures(release))
 
 
 def test_test_noise_is_marked_and_refused_later(tmp_path: Path) -> None:

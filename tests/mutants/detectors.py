@@ -1,4 +1,4 @@
-"""The detectors: the tests in tests/privacy, by what they look at.
+"""The detectors: tests, most of them in tests/privacy, by what they look at.
 
 Each mutant meets all of them. So that this stays quick, a detector may leave out tests that only
 repeat its others at greater length; `make test` runs every one of them on the source as it is.
@@ -70,6 +70,13 @@ DETECTORS = (
         ("contracts/test_type_matrix.py",),
         without=r"::(?!.*(one_wild|sparks_own))",
         slow=True,
+    ),
+    Detector(
+        "forgery",
+        "whether verify sees that numbers lack their noise",
+        ("govern/test_noise_check.py",),
+        without=r"\[(copula|trust, |dp-markov, |dp-score)|90\.0|known_seed|hundred_thousand"
+        r"|_patient|any_numbers",
     ),
 )
 NAMES = tuple(detector.name for detector in DETECTORS)

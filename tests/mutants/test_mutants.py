@@ -18,6 +18,7 @@ HANDFUL = (  # one for each detector that takes a second or two
     "charge after noise",
     "counted twice at the edge of a chunk",
     "clip fraction in the manifest",
+    "a forged release passes verify",
 )
 
 

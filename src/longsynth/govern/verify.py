@@ -17,6 +17,7 @@ from longsynth.govern.form.allows import check_form, check_signer
 from longsynth.govern.form.file import load_form
 from longsynth.govern.keys import load_public
 from longsynth.govern.ledger_file import promised
+from longsynth.govern.noise_check import check_noise
 from longsynth.govern.release import (
     ALLOWED,
     read_file,
@@ -33,7 +34,8 @@ from longsynth.govern.synthetic_folder import (
     recipe_json,
     write_synthetic,
 )
-from longsynth.methods.registry import model_of
+from longsynth.methods.fact import facts_of
+from longsynth.methods.registry import method_named, model_of
 from longsynth.privacy.noise import OPENDP
 from longsynth.schema import Schema
 from longsynth.version import surroundings
@@ -133,20 +135,15 @@ def _account(bundle: Bundle, *, unchanged: bool) -> Iterator[Finding]:
         f"ε = {budget.epsilon:g}, δ = {budget.delta:g} allow under '{budget.accounting}', "
         f"each with {'the' if enough and within else 'LESS than the'} noise it costs.",
     )
-    bare = [
-        name
-        for name, found in bundle.released.items()
-        if found.entry.statistic.lift > 1 and not (found.values % found.entry.statistic.lift).any()
-    ]
     if ledger.noise != OPENDP:
         yield Finding(False, f"the noise is marked {ledger.noise}: this folder protects nobody.")
-    elif bare:
-        yield Finding(False, f"{', '.join(bare)}: the numbers carry NO noise.")
-    else:
-        yield Finding(
-            True,
-            f"the noise is stated to be {OPENDP}; no one can prove that from the numbers alone.",
-        )
+        return
+    yield Finding(
+        True,
+        f"the noise is stated to be {OPENDP}; no one can prove that from the numbers alone.",
+    )
+    looks = check_noise(bundle, facts_of(method_named(bundle.method), bundle.schema))
+    yield Finding(looks.outcome != "impossible", looks.sentence)
 
 
 def _synthetic(bundle: Bundle, folder: Path) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from longsynth import encoding
 from longsynth.bundle import Bundle
 from longsynth.errors import Refused
+from longsynth.methods.fact import Fact, by_column, empty
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines, unconditional
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, MASKS, STRATA
@@ -117,6 +118,22 @@ class DPMarkov:
             STEPS: Contribution(steps),
             **unconditional.rows(batch, schema),
         }
+
+    def facts(self, schema: Schema) -> list[Fact]:
+        """Bins and states that a variable lacks stay empty; what is static fills both halves."""
+        bins, halves = self._bins(schema), 2 if self.rule.halves else 1
+        no_bin = np.arange(self._widest(schema)) >= np.array([b.number for b in bins])[:, None]
+        states = np.array([self._state(bins[v])[-1] + 1 for v in _moving(schema)])[:, None]
+        no_state = np.arange(self._states(schema)) >= states
+        no_step = no_state[:, :, None] | no_state[:, None, :]
+        still = np.eye(len(bins), dtype=np.int64)[list(schema.layout.static)] * (halves - 1)
+        same = by_column(np.hstack([still, -still][:halves]), 2 * no_bin.shape[1])
+        return [
+            *lines.patient_facts(schema),
+            empty(FIRST, np.tile(no_bin.repeat(2, axis=0), (halves, 1))),
+            empty(STEPS, no_step.repeat(self._events, axis=0)),
+            Fact(f"'{FIRST}' is the same in both halves if static", {FIRST: same}),
+        ]
 
     def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
         sd = entry.sigma / entry.statistic.lift

@@ -8,6 +8,7 @@ import numpy as np
 from longsynth import encoding
 from longsynth.bundle import Bundle
 from longsynth.conditions import condition_matrix
+from longsynth.methods.fact import Fact
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines, unconditional
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, MASKS, STRATA, VALUES
@@ -59,6 +60,9 @@ class DPScore:
             SQUARES: Contribution(encoding.on_grid(squares, grid), ones),
             **unconditional.rows(batch, schema),
         }
+
+    def facts(self, schema: Schema) -> list[Fact]:
+        return lines.patient_facts(schema)
 
     def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
         return lines.blur(entry, schema, patients)

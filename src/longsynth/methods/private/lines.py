@@ -8,6 +8,7 @@ import numpy as np
 from longsynth import encoding
 from longsynth.bundle import Bundle, per_unit
 from longsynth.conditions import condition_matrix, largest_norm_squared
+from longsynth.methods.fact import Fact, weighted
 from longsynth.model.lengths import AllSlots, Lengths, length_edges, lengths_of
 from longsynth.privacy.ledger import Entry
 from longsynth.privacy.statistic import Statistic
@@ -67,6 +68,25 @@ def lengths_in(bundle: Bundle) -> Lengths | AllSlots:
         return lengths_of(None, 0.0, bundle.schema)
     lift = found.entry.statistic.lift
     return lengths_of(found.values / lift, found.entry.sigma / lift, bundle.schema)
+
+
+def patient_facts(schema: Schema, counted: Statistic | None = None) -> list[Fact]:
+    """Each patient has one stratum and one length. `counted` begins with the strata, if the line
+    of that name does not."""
+    by_stratum, event = counted or strata(schema), schema.strata[:, 2]
+    one = by_stratum.count_weight if by_stratum.kind == "joint" else 1
+    cells = np.arange(by_stratum.dimension) < len(event)
+    total = {by_stratum.name: weighted(cells.astype(np.int64))}
+    found = [Fact(f"'{by_stratum.name}' counts every patient once", total, one)]
+    for line in lengths(schema):
+        total = {LENGTHS: weighted(np.ones(line.right, np.int64))}
+        found.append(Fact(f"'{LENGTHS}' counts every patient once", total, 1))
+        signs = np.zeros(len(cells), np.int64)
+        signs[cells] = 2 * event - 1
+        by_length = one * np.repeat([1, -1], line.right // 2)
+        same = {by_stratum.name: weighted(signs), LENGTHS: weighted(by_length)}
+        found.append(Fact(f"'{by_stratum.name}' and '{LENGTHS}' count the same events", same))
+    return found
 
 
 def by_condition(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from longsynth import encoding
 from longsynth.bundle import Bundle, per_unit
 from longsynth.conditions import condition_matrix, largest_norm_squared
+from longsynth.methods.fact import Fact, each, weighted
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, LENGTHS, MASKS, STRATA, VALUES
@@ -28,7 +29,7 @@ from longsynth.model.model import Model
 from longsynth.model.score import ScorePath, noise_levels
 from longsynth.model.strata import population_masses, synthesis_strata
 from longsynth.privacy.ledger import Entry
-from longsynth.privacy.statistic import DIAGONAL, Statistic
+from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
 from longsynth.privacy.sums import Contribution
 from longsynth.records import Cohort
 from longsynth.scaling import Scaling
@@ -126,6 +127,22 @@ class Trust:
         if schema.length == "variable":
             everything[LENGTHS] = lines.length_rows(batch, schema)
         return {statistic.name: everything[statistic.name] for statistic, _ in stage}
+
+    def facts(self, schema: Schema) -> list[Fact]:
+        """Also: the first condition is 1, so products with it are counts of strata."""
+        released = {s.name: s for stage in self.stages(schema) for s, _ in stage}
+        found = lines.patient_facts(schema, released.get(JOINT))
+        if CONDITIONS in released:
+            numbers, conditions = released[CONDITIONS].dimension, condition_matrix(schema)
+            once = {CONDITIONS: each(np.array([0]), numbers)}
+            found.append(Fact(f"'{CONDITIONS}' counts every patient once", once, DIAGONAL))
+            for j in range(1, conditions.shape[1]):
+                both = {
+                    CONDITIONS: each(np.array([j]), numbers),
+                    STRATA: weighted(-OFF_DIAGONAL * conditions[:, j]),
+                }
+                found.append(Fact(f"'{CONDITIONS}' and '{STRATA}' count the same patients", both))
+        return found
 
     def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
         mean = entry.sigma / per_unit(entry.statistic) / patients

@@ -9,6 +9,7 @@ import numpy as np
 
 from longsynth import encoding
 from longsynth.bundle import Bundle, per_unit
+from longsynth.methods.fact import Fact, by_column, weighted
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines
 from longsynth.methods.private.copula.calibration import generator
@@ -104,6 +105,18 @@ class CopulaScore:
             SCORE: held(f @ encoder.score * SHAPE_WEIGHTS[: f.shape[1]], rules.score_radius, event),
             EFFECTS: held(full, rules.effect_radius, left_rows(schema, cell)),
         }
+
+    def facts(self, schema: Schema) -> list[Fact]:
+        """Also: everybody has one event and one place, and effects are summed over either."""
+        shapes, places = len(time_shapes(schema.slots)), 2 * len(schema.sites)
+        signs = {EVENT: weighted(np.array([1])), STRATA: weighted(1 - 2 * schema.strata[:, 2])}
+        whole = np.repeat([PLACE_WEIGHT, -EVENT_WEIGHT], [2, places])
+        summed = {EFFECTS: by_column(whole, shapes * channel_number(schema))}
+        return [
+            *lines.patient_facts(schema),
+            Fact(f"'{EVENT}' and '{STRATA}' count the same events", signs),
+            Fact(f"'{EFFECTS}' are the same over events and over places", summed),
+        ]
 
     def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
         rules = Rules.of(schema)
