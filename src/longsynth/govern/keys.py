@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from longsynth.errors import Refused
 from longsynth.govern.names import require_name
-from longsynth.govern.provenance import is_name
+from longsynth.outside_text import is_name
 
 LARGEST = 10_000  # bytes
 _PRIVATE = b" PRIVATE KEY-----"
