@@ -8,7 +8,6 @@ markdown   text within a line of Markdown
 html       text of an element or of an attribute; the dossier's templates do the same
 figure     text in a chart by matplotlib, which reads formulas
 shell      one word of a shell command
-command    a longsynth command to type
 """
 
 import html as _html
@@ -20,8 +19,12 @@ from pathlib import Path
 
 from longsynth.outside_text import is_printable
 
-_SPECIAL = re.compile(r"[\\`*_\[\]<>|#!&~$^{}]|:(?=//)|(?<=www)\.")
-_OPENS_A_BLOCK = re.compile(r"^(?=[-+=])|^(\d{1,9})(?=[.)](?:\s|$))")
+_SPECIAL = re.compile(
+    r"[\\`*\[\]<>|#!&~$^{}]"
+    r"|(?<![^\W_])_|_(?![^\W_])"  # within a word it is no markup
+    r"|:(?=//)|(?<=www)\."  # some renderers make links of bare addresses
+)
+_OPENS_A_BLOCK = re.compile(r"^(?=[-+](?:[-\s]|$)|=)|^(\d{1,9})(?=[.)](?:\s|$))")
 
 
 def terminal(text: object) -> str:
@@ -65,11 +68,6 @@ def shell(word: object) -> str:
     if all(map(is_printable, text)):
         return shlex.quote(text)
     return f"$'{''.join(c if c.isalnum() or c in ' ./_-' else _bytes(c) for c in text)}'"
-
-
-def command(*words: object) -> str:
-    """A command to type, such as longsynth verify 'my folder'."""
-    return " ".join(["longsynth", *map(shell, words)])
 
 
 def _bytes(character: str) -> str:
