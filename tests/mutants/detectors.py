@@ -58,5 +58,13 @@ DETECTORS = (
         ("privacy/test_boundary.py",),
         without=r"\[copula-score|audit_folder",  # the bench has no documents, and bugs have lines
     ),
+    Detector(
+        "rendering",
+        "text from outside, in statements, pages, terminals and commands",
+        ("privacy/test_rendering.py",),
+        without=r"one_word\[(?!\$|-rf)|(statement|place|form)\['(?!\*\*|a \||<img)"
+        r"|wherever_it_stands\[\w+-'(?!ward|\W+x9b|left)|refused_unseen\['(?!two|left)"
+        r"|rich_and_matplotlib\['(?!\[bold|\$x)|without_an_end|past_the_schema",
+    ),
 )
 NAMES = tuple(detector.name for detector in DETECTORS)

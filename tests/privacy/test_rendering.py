@@ -322,6 +322,14 @@ def test_an_argument_that_is_not_one_printable_line_is_refused_unseen(text: str)
         assert "rename" in said
 
 
+def test_nothing_that_is_said_orders_a_terminal_about(capsys: pytest.CaptureFixture[str]) -> None:
+    from longsynth.commands.options import say
+
+    for text in (*UNPRINTABLE, HIDDEN):
+        say(f"first\n{text}\nlast")
+        assert printable_lines(capsys.readouterr().out), text
+
+
 def test_what_a_shell_makes_of_a_quoted_word_is_the_word() -> None:
     from subprocess import run as start
 
@@ -337,7 +345,7 @@ def test_a_file_in_a_release_cannot_write_a_line_of_its_own(made: Path, tmp_path
     release = Path(shutil.copytree(made / "run" / "release", tmp_path / "release"))
     (release / HIDDEN).write_text("")
     for number in range(50):
-        (release / f"{number}").write_text("")
+        (release / f"z{number}").write_text("")
     code, said = run("verify", release)
     assert code == 1
     assert printable_lines(said)
