@@ -9,7 +9,7 @@ from longsynth.commands.attack import app as attack
 from longsynth.commands.audit import audit
 from longsynth.commands.bench import app as bench
 from longsynth.commands.budget import app as budget
-from longsynth.commands.by_example import command
+from longsynth.commands.by_example import OneLineArguments, command
 from longsynth.commands.check import check
 from longsynth.commands.demo import demo
 from longsynth.commands.dossier import dossier
@@ -29,6 +29,7 @@ from longsynth.commands.status import status
 from longsynth.commands.verify import verify
 
 app = typer.Typer(
+    cls=OneLineArguments,
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",

@@ -8,6 +8,7 @@ from typing import Literal
 from rich.table import Table
 
 from longsynth.errors import ReleaseError
+from longsynth.escaping import cell
 from longsynth.folders import new_folder, write_whole
 from longsynth.govern.release import load_release
 from longsynth.govern.synthetic_folder import Recipe, write_synthetic
@@ -22,6 +23,7 @@ from longsynth.report.terminal import stdout
 from longsynth.run import run_fit
 from longsynth.sample import sample
 from longsynth.simulate import simulate, simulated_schema
+from longsynth.suggesting import command_line
 
 # tab:configuration, on its first seed
 SEED, PATIENTS, EPSILON, DELTA, SYNTHETIC_SEED = 11, 720, 12.0, 1e-5, 7
@@ -57,14 +59,16 @@ def run_demo(out: Path) -> None:
         )
         plots = plot_all(schema, real, drawn, internal)
         console.print(_table(rows))
+    shown = cell(out)
+    board = cell(command_line("dossier", out / "run", "--out", "dossier.html"))
     console.print(f"""
 Where to look:
-  {out}/run/release/STATEMENT.md   the promise, for a board
-  {out}/run/release/ledger.json    every number that left, and its cost
-  {out}/synthetic/                 the synthetic cohort, same format as {out}/cohort/
-  {out}/run/internal/              the comparison{" and two plots" if plots else ""}: shows real \
+  {shown}/run/release/STATEMENT.md   the promise, for a board
+  {shown}/run/release/ledger.json    every number that left, and its cost
+  {shown}/synthetic/                 the synthetic cohort, same format as {shown}/cohort/
+  {shown}/run/internal/              the comparison{" and two plots" if plots else ""}: shows real \
 patients, stays inside
-For a board, as one page: longsynth dossier {out}/run --out dossier.html""")
+For a board, as one page: {board}""")
     if not plots:
         console.print("Plots need matplotlib: pip install 'longsynth[plots]'.", markup=False)
 
@@ -86,6 +90,6 @@ def _table(rows: list[Row]) -> Table:
         table.add_column(column, justify=side, overflow="fold")
     for row in rows:
         (a, b, c), (x, y, z) = row.real, row.synthetic
-        name = f"{row.name} [dim]{row.unit}[/]"
+        name = f"{cell(row.name)} [dim]{cell(row.unit)}[/]"
         table.add_row(name, f"{a:.2f}", f"{x:.2f}", f"{b:.2f}", f"{y:.2f}", f"{c:.1%}", f"{z:.1%}")
     return table

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from longsynth.constants import Constants, Settled
 from longsynth.layout import Layout, layout_of
+from longsynth.outside_text import MEANING, ColumnName, Meaning, Title, VariableName
 from longsynth.sources import Dataset, Source
 from longsynth.variable import Aggregate, Level, Public, Variable, Wrong
 
@@ -19,27 +20,27 @@ class SlotRule(Public):
     """How rows in time become slots. A slot opens with a measurement of an anchor variable and
     takes in all rows until the next opens, which is `merge` hours later at the earliest."""
 
-    anchors: tuple[str, ...] = ()  # names of variables; none: any row opens a slot
+    anchors: tuple[VariableName, ...] = ()  # names of variables; none: any row opens a slot
     merge: float = Field(default=0.0, ge=0)  # hours
     horizon: float | None = Field(default=None, gt=0)  # hours; later rows are not used
     aggregate: Aggregate = "median"  # of what one variable has within a slot; median: the lower
 
 
 class Column(Public):
-    column: str = "patient_id"
+    column: ColumnName = "patient_id"
 
 
 class Time(Public):
-    column: str = "time"
+    column: ColumnName = "time"
     unit: Literal["seconds", "minutes", "hours", "days", "timestamp"] = "hours"
 
 
 class Labels(Public):
     """A column of the patient table with its public levels; anything else is the first."""
 
-    column: str
+    column: ColumnName
     levels: tuple[Level, ...] = Field(min_length=1, max_length=500)
-    meaning: str = ""
+    meaning: Meaning = ""
     source: Source | None = None  # where `longsynth import` finds it
 
     @model_validator(mode="after")
@@ -59,7 +60,7 @@ class Protected(Public):
 
 class Schema(Public):
     longsynth: Literal[1]  # version of this file's format
-    name: str = Field(min_length=1)
+    name: Title
     slots: int = Field(ge=1, le=2000)  # T
     max_gap: float = Field(gt=0, le=1e9)  # Δ_max in hours
     length: Literal["variable", "full"] = "variable"  # full: every patient uses all slots
@@ -102,6 +103,9 @@ class Schema(Public):
         for what in ("group", "event"):
             if len(getattr(self, what).levels) != 2:
                 raise Wrong("give exactly two levels, the reference first", what, "levels")
+            if len(_told(getattr(self, what))) > MEANING:
+                message = f"longer than {MEANING} characters together with its levels; shorten it"
+                raise Wrong(message, what, "meaning")
         for i, rule in enumerate(self.protected or ()):
             for what in ("group", "event", "site"):
                 level = getattr(rule, what)
@@ -208,10 +212,13 @@ _PLAIN = {"column": "", "aggregate": None, "source": None}  # a variable as long
 
 def _numbered(column: str, labels: Labels) -> Labels:
     """The same labels as 0 and 1; what they stand for goes into the meaning."""
+    return Labels(column=column, levels=("0", "1"), meaning=_told(labels))
+
+
+def _told(labels: Labels) -> str:
     first, second = labels.levels
     named = "" if labels.levels == ("0", "1") else f"0 is {first}, 1 is {second}"
-    meaning = "; ".join(filter(None, (labels.meaning, named)))
-    return Labels(column=column, levels=("0", "1"), meaning=meaning)
+    return "; ".join(filter(None, (labels.meaning, named)))
 
 
 def _position(labels: Labels, level: str | None) -> str | None:

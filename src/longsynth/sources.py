@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
+from longsynth.outside_text import COLUMN, Code, ColumnName, LevelText, Unit
+
 EventTable = Literal["measurement", "observation", "condition_occurrence"]
 GROUPS = {"value", "unit"}  # names of groups that a pattern may have
 
@@ -27,7 +29,8 @@ def _conversion(value: object) -> object:
     return pair
 
 
-Text = Annotated[str, BeforeValidator(_text)]
+CodeText = Annotated[Code, BeforeValidator(_text)]
+Level = Annotated[LevelText, BeforeValidator(_text)]
 Conversion = Annotated[tuple[float, float], BeforeValidator(_conversion)]  # x·factor + offset
 
 
@@ -38,8 +41,8 @@ class _Mapping(BaseModel):
 class Codes(_Mapping):
     """Codes of events, word for word or by a pattern that a whole code must match."""
 
-    codes: tuple[Text, ...] = ()
-    pattern: str = ""
+    codes: tuple[CodeText, ...] = ()
+    pattern: Code = ""
 
     @field_validator("pattern")
     @classmethod
@@ -65,11 +68,12 @@ class Source(Codes):
 
     concepts: tuple[int, ...] = ()  # OMOP: standard or source concepts
     table: EventTable = "measurement"  # OMOP: of these concepts
-    column: str = Field(default="", pattern=r"^$|^\w+\.\w+$")  # OMOP: person.gender_concept_id
+    # OMOP: person.gender_concept_id
+    column: str = Field(default="", pattern=r"^$|^\w+\.\w+$", max_length=COLUMN)
     fact: Literal["age", "death", "occurs"] | None = None
     within: float | None = Field(default=None, gt=0)  # hours since the start of the record
-    units: dict[str, Conversion] = {}  # unit in the data to the schema's unit; "" where none is
-    values: dict[str, Text] = {}  # text or number in the data to a level
+    units: dict[Unit, Conversion] = {}  # unit in the data to the schema's unit; "" where none is
+    values: dict[Code, Level] = {}  # text or number in the data to a level
 
     @field_validator("units")
     @classmethod
@@ -83,7 +87,7 @@ class Source(Codes):
 class Moment(Codes):
     """What opens or closes a record."""
 
-    column: str = ""  # events: a column of the patient table
+    column: ColumnName = ""  # events: a column of the patient table
     visits: tuple[int, ...] = ()  # OMOP: concepts of visits; none: any visit
     min_hours: float = Field(default=0.0, ge=0)  # OMOP: a shorter visit does not count
 
@@ -93,6 +97,6 @@ class Dataset(_Mapping):
 
     start: Moment = Moment()
     end: Codes = Codes()  # MEDS
-    variable: str = "variable"  # columns of a long table
-    value: str = "value"
-    unit: str = ""  # of a long table, or an extra column of MEDS data
+    variable: ColumnName = "variable"  # columns of a long table
+    value: ColumnName = "value"
+    unit: ColumnName = ""  # of a long table, or an extra column of MEDS data

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from longsynth.outside_text import ColumnName, LevelText, Meaning, Unit, VariableName
 from longsynth.sources import Source
 
 Aggregate = Literal["mean", "median", "last", "min", "max"]
@@ -33,23 +34,23 @@ def _level(value: object) -> object:
     return str(value) if isinstance(value, int | float) else value
 
 
-Level = Annotated[str, Field(min_length=1), BeforeValidator(_level)]
+Level = Annotated[LevelText, BeforeValidator(_level)]
 
 
 class Variable(Public):
-    name: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
-    unit: str = ""
+    name: VariableName
+    unit: Unit = ""
     kind: Literal["continuous", "ordinal", "binary", "nominal"]
     static: bool = False  # once a patient, in the patient table
     levels: tuple[Level, ...] | None = Field(default=None, min_length=2, max_length=60)
     bounds: tuple[float, float] = (0.0, 1.0)
-    bounds_from: str = ""  # where the bounds come from; never the cohort
+    bounds_from: Meaning = ""  # where the bounds come from; never the cohort
     centre: float | None = None
     scale: float | None = Field(default=None, gt=0)
     transform: Literal["none", "log"] = "none"
     resolution: float | None = Field(default=None, gt=0)  # what it is recorded in steps of
     aggregate: Aggregate | None = None  # within a slot, if other than the slot rule's
-    column: str = ""  # the name in the files, if it is another
+    column: ColumnName = ""  # the name in the files, if it is another
     source: Source | None = None  # where `longsynth import` finds it
 
     @model_validator(mode="before")

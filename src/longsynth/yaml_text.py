@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from longsynth.errors import Refused
+from longsynth.escaping import terminal
 
 LARGEST = 1_000_000  # bytes
 DEEPEST, MOST = 20, 50_000  # lists within lists, down to a value; values, keys and lists
@@ -194,7 +195,7 @@ class Format(Generic[Model]):
 
 def shown(text: str, letters: int = LETTERS) -> str:
     """Short, and without anything that a terminal would obey or could not print."""
-    plain = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    plain = terminal(text)
     return plain if len(plain) <= letters else f"{plain[:letters]}…"
 
 

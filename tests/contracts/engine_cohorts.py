@@ -22,32 +22,29 @@ PATIENTS = 150
 
 
 def odd_schema(**changes: object) -> Schema:
-    """Absolute times, slots that merge rows, an anchor and a horizon."""
+    """Times in minutes, slots that merge rows, an anchor and a horizon."""
     rule = {"anchors": ["pulse", "dose"], "merge": 2.0, "horizon": 90.0, "aggregate": "mean"}
-    return ward_schema(slot_rule=rule, time={"column": "when", "unit": "timestamp"}, **changes)
+    return ward_schema(slot_rule=rule, time={"column": "when", "unit": "minutes"}, **changes)
 
 
 def odd_tables(seed: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Rows in no order, of patients known and unknown, at times that are none, with cells that
-    are no numbers and numbers that nobody can have; patients without rows; ids as text."""
+    """Rows in no order, of patients known and unknown, at times that are none, with numbers
+    that nobody can have; patients without rows; ids as text."""
     rng = np.random.default_rng(seed)
     count = 2500
     ids = np.array([f"p{n:03d}" for n in range(PATIENTS)], dtype=object)
     who = rng.integers(-10, PATIENTS - 15, count)  # the last ones have no row
     rows: dict[str, Any] = {
         "patient_id": [None if w < -5 else "stranger" if w < 0 else ids[w] for w in who],
-        "when": [
-            f"2024-01-{1 + m // 1440:02d} {m // 60 % 24:02d}:{m % 60:02d}:00"
-            for m in rng.integers(0, 6 * 1440, count)
-        ],
-        "pulse": [f"{x:.2f}" for x in rng.normal(90, 25, count)],
+        "when": rng.integers(0, 6 * 1440, count).astype(float).tolist(),
+        "pulse": rng.normal(90, 25, count).tolist(),
         "dose": rng.integers(-1, 7, count).astype(float),
         "oxygen": rng.integers(0, 2, count).astype(bool),
         "rhythm": rng.choice(["sinus", "paced", "other", "Sinus", None], count).tolist(),
     }
-    for i, wild in enumerate(("nan", "inf", "-1e308", "1,5", "", "x" * 400, None, "0x10", "é\x00")):
+    for i, wild in enumerate((np.nan, np.inf, -1e308, 1e308, None, -0.0, 5e-324)):
         rows["pulse"][i::97] = [wild] * len(rows["pulse"][i::97])
-    for i, never in enumerate(("", None, "yesterday", "9999-12-31", "-44-03-15", "2024-02-30")):
+    for i, never in enumerate((None, np.nan, np.inf, -np.inf, 1e308, -1e308)):
         rows["when"][i::89] = [never] * len(rows["when"][i::89])
     rows["dose"][rng.random(count) < 0.1] = np.nan
     order = rng.permutation(PATIENTS)

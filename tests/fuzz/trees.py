@@ -7,6 +7,7 @@ from typing import Any
 from numpy.random import Generator
 
 from fuzz.mutation import one_of, token
+from injection import LITERAL, UNPRINTABLE
 
 ODD: tuple[Any, ...] = (
     *(None, True, False, 0, -0.0, 1, -1, 2, 0.5, 1e308, -1e308, 5e-324, 1e-320),
@@ -50,6 +51,7 @@ ODD: tuple[Any, ...] = (
         {str(i): i for i in range(300)},
         {"a": [{"b": {}}]},
     ),
+    *(*LITERAL[::4], *UNPRINTABLE[::4]),
 )
 NESTED = {"list": ("[", "]"), "map": ('{"a":', "}")}
 

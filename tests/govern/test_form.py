@@ -594,7 +594,7 @@ def test_an_answer_cannot_break_out_of_the_page() -> None:
     assert "<script" not in html_page(hostile())
     assert html_page(hostile()).count("</style>") == 1
     title = markdown_page(hostile()).splitlines()[0]
-    assert title == r"# Governance form: \</style\>\<script\>x()\</script\>\| \# \*a\* b"
+    assert title == r"# Governance form: \</style\>\<script\>x()\</script\>\| \# \*a\*\\nb"
 
 
 # --- the commands -------------------------------------------------------------------------------

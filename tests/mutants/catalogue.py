@@ -10,6 +10,7 @@ PAGES = (
     *("noise", "sensitivity", "account", "clipping", "neighbours", "passes", "release", "words"),
     "entrance",
     "forgery",
+    "rendering",
 )
 _BY = re.compile(r"^Must be caught by \*\*(.+)\*\*\.$", re.MULTILINE)
 _DIFF = re.compile(r"^`(\S+)`\n\n```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -78,5 +78,13 @@ DETECTORS = (
         without=r"\[(copula|trust, |dp-markov, |dp-score)|90\.0|known_seed|hundred_thousand"
         r"|_patient|any_numbers",
     ),
+    Detector(
+        "rendering",
+        "text from outside, in statements, pages, terminals and commands",
+        ("privacy/test_rendering.py",),
+        without=r"one_word\[(?!\$|-rf)|(statement|place|form)\['(?!\*\*|a \||<img)"
+        r"|wherever_it_stands\[\w+-'(?!ward|\W+x9b|left)|refused_unseen\['(?!two|left)"
+        r"|rich_and_matplotlib\['(?!\[bold|\$x)|without_an_end|past_the_schema",
+    ),
 )
 NAMES = tuple(detector.name for detector in DETECTORS)

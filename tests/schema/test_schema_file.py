@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from longsynth.constants import Constants
 from longsynth.errors import SchemaError
+from longsynth.outside_text import fault
 from longsynth.schema import Labels, Protected, Schema, SlotRule, Time
 from longsynth.schema_file import dump, load_schema, parse_text
 from longsynth.variable import Variable
@@ -218,7 +219,10 @@ def test_a_file_over_one_megabyte_is_refused_unread(letter: str, tmp_path: Path)
     assert "over 1 MB" in refusal_of_file(path)
 
 
-words = st.text(max_size=30)  # any Unicode: what a person types as a unit, a meaning, a source
+# one printable line in any script: what a person types as a unit, a meaning, a source
+printable = st.characters(exclude_categories=("C", "Zl", "Zp"))
+words = st.text(printable, max_size=30).filter(lambda text: fault(text) is None)
+level_names = words.filter(bool)
 some_words = words.filter(lambda w: bool(w.strip()))
 names = st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True).map("x".__add__)
 numbers = st.floats(-1e6, 1e6).map(lambda x: round(x, 9))  # far enough apart for bounds
@@ -231,8 +235,9 @@ def variables(draw: st.DrawFn, name: str) -> Variable:
     shared["aggregate"] = draw(st.sampled_from([None, "last"]))
     if kind == "nominal" or (kind != "continuous" and draw(st.booleans())):
         number = 2 if kind == "binary" else draw(st.integers(2, 5))
-        levels = st.text(min_size=1, max_size=9)
-        shared["levels"] = draw(st.lists(levels, min_size=number, max_size=number, unique=True))
+        shared["levels"] = draw(
+            st.lists(level_names, min_size=number, max_size=number, unique=True)
+        )
         return Variable.model_validate(shared)
     if kind == "binary":
         return Variable.model_validate(shared)
@@ -253,7 +258,7 @@ def variables(draw: st.DrawFn, name: str) -> Variable:
 
 
 def labels(least: int, most: int) -> st.SearchStrategy[Labels]:
-    levels = st.lists(st.text(min_size=1, max_size=9), min_size=least, max_size=most, unique=True)
+    levels = st.lists(level_names, min_size=least, max_size=most, unique=True)
     return st.builds(Labels, column=words, levels=levels, meaning=words)
 
 
@@ -289,7 +294,7 @@ def schemas(draw: st.DrawFn) -> Schema:
     )
     return Schema(
         longsynth=1,
-        name=draw(st.text(min_size=1, max_size=30)),
+        name=draw(some_words),
         slots=draw(st.integers(1, 2000)),
         max_gap=draw(st.floats(1e-3, 1e9)),
         time=draw(st.builds(Time, column=words, unit=unit)),

@@ -14,6 +14,7 @@ from longsynth.audit.result import (
 from longsynth.audit.score import Better, Score
 from longsynth.audit.subgroups import GROUPS
 from longsynth.audit.utility import DIRECTIONS
+from longsynth.escaping import markdown
 
 TOWARDS: dict[Better, str] = {
     "higher": "↑",
@@ -65,7 +66,7 @@ def page(result: AuditResult) -> str:
         "A constant guess has a good Brier score and no use: read every row against *base rate*.",
         "## Subgroups",
         _wide(result, "subgroups", GROUP_COLUMNS),
-        group_warnings(result),
+        "\n".join(f"- {markdown(warning)}" for warning in group_warnings(result)),
         "## Fidelity",
         "Distance from the test cohort. The column beside it is as near as real patients come.",
         _side_by_side(result, "fidelity"),
@@ -111,7 +112,7 @@ def _wide(result: AuditResult, section: str, metrics: tuple[str, ...]) -> str:
     sources = result.sources(section)
     first = result.of(section, sources[0])
     head = ["", *(heading(m, first[m].better) for m in metrics)]
-    lines = [head, ["---"] * len(head)]
+    lines = [head]
     for source in sources:
         scores = result.of(section, source)
         lines.append([label(source), *(shown(scores.get(m)) for m in metrics)])
@@ -121,7 +122,7 @@ def _wide(result: AuditResult, section: str, metrics: tuple[str, ...]) -> str:
 def _side_by_side(result: AuditResult, section: str) -> str:
     """One line a metric: synthetic beside training patients, with what is to be said of it."""
     synthetic, training = (result.of(section, Source(name)) for name in (SYNTHETIC, TRAINING))
-    lines = [["metric", SYNTHETIC, TRAINING, "note"], ["---"] * 4]
+    lines = [["metric", SYNTHETIC, TRAINING, "note"]]
     for metric, score in synthetic.items():
         name = heading(metric, score.better)
         lines.append([name, shown(score), shown(training.get(metric)), score.note])
@@ -132,9 +133,9 @@ def _canaries(result: AuditResult) -> list[str]:
     scores = result.of("attacks", Source(REFITS))
     if not scores:
         return [NO_CANARIES]
-    lines = [["metric", REFITS, "note"], ["---"] * 3]
+    lines = [["metric", REFITS, "note"]]
     lines += [[heading(m, s.better), shown(s), s.note] for m, s in scores.items()]
-    return [ON_CANARIES.format(result.refitted, FITS, bound_said(scores)), _table(lines)]
+    return [ON_CANARIES.format(markdown(result.refitted), FITS, bound_said(scores)), _table(lines)]
 
 
 def bound_said(scores: dict[str, Score]) -> str:
@@ -151,11 +152,10 @@ def bound_said(scores: dict[str, Score]) -> str:
     return "The fits do not contradict the bound of one copy; `longsynth attack game` tests it."
 
 
-def group_warnings(result: AuditResult) -> str:
+def group_warnings(result: AuditResult) -> list[str]:
     """Groups, and groups at a site, of which nothing can be said."""
     scores = result.of("subgroups", result.sources("subgroups")[0]).values()
-    few = [f"- {s.metric.removesuffix('_auprc')}: {s.note}" for s in scores if _is_warning(s)]
-    return "\n".join(few)
+    return [f"{s.metric.removesuffix('_auprc')}: {s.note}" for s in scores if _is_warning(s)]
 
 
 def _is_warning(score: Score) -> bool:
@@ -163,6 +163,7 @@ def _is_warning(score: Score) -> bool:
 
 
 def _table(lines: list[list[str]]) -> str:
-    return "\n".join(
-        "| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |" for cells in lines
-    )
+    """A table whose first line is its head."""
+    head, *rows = [" | ".join(map(markdown, cells)) for cells in lines]
+    rule = " | ".join("---" for _ in lines[0])
+    return "\n".join(f"| {line} |" for line in (head, rule, *rows))

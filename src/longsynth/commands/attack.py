@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longsynth.commands.by_example import command
-from longsynth.commands.options import USUAL, Accountings, Json
+from longsynth.commands.options import USUAL, Accountings, Json, say
 from longsynth.errors import Refused
+from longsynth.escaping import cell, json_text
 from longsynth.methods import DEFAULT
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def game(
         )
     _write(files, report, played)
     if json:
-        typer.echo(_as_json(report))
+        say(_as_json(report))
     else:
         from longsynth.report.terminal import stdout
 
@@ -159,19 +160,16 @@ def _write(files: tuple[Path, Path] | None, report: "GameReport", played: str) -
     page, data = files
     write_whole(data, f"{_as_json(report)}\n".encode())
     write_whole(page, report_page(report, played).encode())
-    typer.echo(f"Wrote {page} and {data}.", err=True)
+    say(f"Wrote {page} and {data}.", err=True)
 
 
 def _as_json(report: "GameReport") -> str:
-    from json import dumps
-
-    return dumps(report.as_json(), indent=1, ensure_ascii=False, allow_nan=False)
+    return json_text(report.as_json())
 
 
 def show_game(console: "Console", report: "GameReport", played: str) -> None:
     """Print the tables, what they mean, and the verdict."""
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
 
     from longsynth.redteam import page
@@ -182,11 +180,11 @@ def show_game(console: "Console", report: "GameReport", played: str) -> None:
         for place, name in enumerate(header):
             table.add_column(name, justify="right" if place else "left", no_wrap=True)
         for row in rows:
-            table.add_row(*map(escape, row))
+            table.add_row(*map(cell, row))
         console.print(table)
 
-    console.print(f"The distinguishing game: {page.title(report)}.", markup=False)
-    console.print(played, markup=False)
+    console.print(cell(f"The distinguishing game: {page.title(report)}."))
+    console.print(cell(played))
     if report.rows:
         rows = list(map(page.cells, page.main_rows(report)))
         show("Which of two cohorts that differ in one patient was fitted?", page.HEADER, rows)
@@ -195,7 +193,7 @@ def show_game(console: "Console", report: "GameReport", played: str) -> None:
         heading = "The noise as drawn, in claimed σ: all numbers together (least and most in one)"
         show(heading, page.spread_header(report.spreads), list(page.spread_cells(report.spreads)))
     for sentence in page.verdict(report):
-        console.print(sentence, markup=False)
+        console.print(cell(sentence))
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longsynth.commands.options import Json, print_json
+from longsynth.commands.options import Json, print_json, say
+from longsynth.escaping import cell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -115,7 +116,7 @@ def audit(
     from longsynth.report.terminal import stdout
 
     _show(stdout(), result)
-    typer.echo(f"Wrote {out}: computed from real patients, must not leave. Start with AUDIT.md.")
+    say(f"Wrote {out}: computed from real patients, must not leave. Start with AUDIT.md.")
 
 
 @contextmanager
@@ -146,12 +147,11 @@ def _show(console: "Console", result: "AuditResult") -> None:
     else:
         console.print(NO_CANARIES)
     if warnings := group_warnings(result):
-        console.print(f"Groups of which little can be said:\n{warnings}", markup=False)
+        say("\n- ".join(["Groups of which little can be said:", *warnings]))
     console.print(ON_ATTACKS)
 
 
 def _utility(result: "AuditResult") -> "Table":
-    from rich.markup import escape
     from rich.table import Table
 
     from longsynth.audit.page import heading, label, shown
@@ -165,7 +165,7 @@ def _utility(result: "AuditResult") -> "Table":
     for source in sources:
         scores = result.of("utility", source)
         cells = [shown(scores[metric], 2, "–") for metric in UTILITY]
-        table.add_row(escape(label(source)), *cells)
+        table.add_row(cell(label(source)), *cells)
     return table
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from longsynth.commands.by_example import command
+from longsynth.commands.options import say
 from longsynth.errors import Refused
 from longsynth.folders import Note, interrupts, not_written
 
@@ -39,8 +40,8 @@ def paper(
     with _resumable(out):
         found = run_paper(out, seeds=chosen, jobs=jobs, resume=resume)
     for mismatch in found.mismatches:
-        typer.echo(f"MISMATCH {mismatch}", err=True)
-    typer.echo(
+        say(f"MISMATCH {mismatch}", err=True)
+    say(
         f"Wrote {out}: {found.checked:,} published numbers recomputed, "
         f"{len(found.mismatches)} mismatches.\nNext: read {out / 'REPORT.md'}; plots and their "
         f"data are in {out / 'figures'}, tables in {out / 'tables'}."
@@ -76,8 +77,8 @@ def population(
             jobs=jobs,
             resume=resume,
         )
-    typer.echo(text.partition("## ")[0].rstrip())
-    typer.echo(f"\nWrote {out / 'POPULATION.md'} with intervals, and {out / 'results.parquet'}.")
+    say(text.partition("## ")[0].rstrip())
+    say(f"\nWrote {out / 'POPULATION.md'} with intervals, and {out / 'results.parquet'}.")
 
 
 @command(app, "bench membership --out membership")
@@ -106,8 +107,8 @@ def membership(
             jobs=jobs,
             resume=resume,
         )
-    typer.echo(text[text.index("## What can be said") :].rstrip())
-    typer.echo(f"\nWrote {out / 'MEMBERSHIP.md'} and {out / 'results.parquet'}.")
+    say(text[text.index("## What can be said") :].rstrip())
+    say(f"\nWrote {out / 'MEMBERSHIP.md'} and {out / 'results.parquet'}.")
 
 
 @contextmanager

@@ -8,7 +8,9 @@ import typer
 
 from longsynth.commands.by_example import command
 from longsynth.commands.findings import tell
-from longsynth.commands.options import USUAL, Accounting, Json, print_json
+from longsynth.commands.options import USUAL, Accounting, Json, print_json, say
+from longsynth.escaping import cell
+from longsynth.suggesting import PROMISE, command_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,9 +36,9 @@ def init(
     from longsynth.govern.book import init_book
 
     opened = init_book(book, owner)
-    typer.echo(
+    say(
         f"Wrote {book}. Head: {opened.read().head}\n"
-        f"Next: longsynth budget grant {book} --dataset ID --epsilon 4 --delta 1e-6"
+        f"Next: {command_line('budget', 'grant', book, '--dataset', 'ID', *PROMISE)}"
     )
 
 
@@ -58,11 +60,14 @@ def grant(
     cap = Budget(epsilon, delta, accounting.value)
     receipt = Book(book).grant(dataset, cap, parent)
     above = [f"'{a.dataset}'" for a in receipt.accounts[1:]]
-    typer.echo(
+    say(
         f"Entry {receipt.entry}: all fits of '{dataset}' together may cost ρ = {float(cap.rho):.6g}"
         f"{', also charged to ' + ', '.join(above) if above else ''}.\nHead: {receipt.head}\n"
-        f"Next: longsynth fit COHORT --book {book} --dataset '{dataset}' --epsilon E --delta D "
-        "--out RUN"
+        "Next: "
+        + command_line(
+            *("fit", "COHORT", "--book", book, "--dataset", dataset),
+            *("--epsilon", "E", "--delta", "D", "--out", "RUN"),
+        )
     )
 
 
@@ -82,10 +87,10 @@ def show(
 
     console, opened = stdout(), found.balance.opened
     owner = f" of {opened.owner}" if opened and opened.owner else ""
-    typer.echo(f"Budget book {book}{owner}")
+    say(f"Budget book {book}{owner}")
     console.print(_datasets(found.balance))
     console.print(_entries(found))
-    typer.echo(  # not through the console, which would break the head on a narrow screen
+    say(  # not through the console, which would break the head on a narrow screen
         "The guarantee for all fits together is the cap; what is spent so far is not by itself "
         f"one.\nHead after entry {len(found.events)}: {found.head}"
     )
@@ -116,7 +121,6 @@ def verify(
 
 
 def _datasets(balance: "Balance") -> "Table":
-    from rich.markup import escape
     from rich.table import Table
 
     from longsynth.govern.statement import as_typed, rounded_up
@@ -131,7 +135,7 @@ def _datasets(balance: "Balance") -> "Table":
     for standing, depth in _as_a_tree(balance):
         cap = standing.grant.cap
         table.add_row(
-            f"{'  ' * (depth - 1)}{'└ ' if depth else ''}{escape(standing.grant.dataset)}",
+            f"{'  ' * (depth - 1)}{'└ ' if depth else ''}{cell(standing.grant.dataset)}",
             f"ε {as_typed(cap.epsilon)}, δ {as_typed(cap.delta)}, {cap.accounting}",
             f"{standing.fits:,}",
             *(f"{float(r):.6g}" for r in (standing.grant.rho, standing.spent, standing.left)),
@@ -142,7 +146,6 @@ def _datasets(balance: "Balance") -> "Table":
 
 
 def _entries(found: "Examined") -> "Table":
-    from rich.markup import escape
     from rich.table import Table
 
     from longsynth.govern.book.events import event_json
@@ -159,7 +162,7 @@ def _entries(found: "Examined") -> "Table":
         patients, rho = facts.get("patients"), facts.get("rho")
         table.add_row(
             str(number),
-            *(escape(facts.get(key) or "") for key in ("day", "event", "dataset", "method")),
+            *(cell(facts.get(key) or "") for key in ("day", "event", "dataset", "method")),
             f"{patients:,}" if patients else "",
             *(as_typed(facts[key]) if key in facts else "" for key in ("epsilon", "delta")),
             f"{float(Fraction(rho)):.6g}" if rho else "",

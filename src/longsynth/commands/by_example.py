@@ -1,10 +1,14 @@
-"""A command that was typed wrongly shows one that was typed rightly."""
+"""How commands are typed: arguments are plain text, and a mistake shows a right example."""
 
 from collections.abc import Callable
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
+
+from longsynth.escaping import shell
+from longsynth.outside_text import fault
+from longsynth.privacy.errors import Refused
 
 
 class ByExample(TyperCommand):
@@ -18,6 +22,19 @@ class ByExample(TyperCommand):
             if isinstance(said := getattr(error, "message", None), str) and self.epilog:
                 error.message = f"{said}\n{self.epilog}".lstrip()  # type: ignore[attr-defined]
             raise
+
+
+class OneLineArguments(TyperGroup):
+    """Refuses an argument that is not one printable line, before any message can repeat it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        for argument in args:
+            if found := fault(argument):
+                raise Refused(
+                    f"the argument {shell(argument)} {found}. If it names a file or a folder, "
+                    "rename that first."
+                )
+        return super().parse_args(ctx, args)
 
 
 def command(

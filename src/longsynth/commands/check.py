@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from longsynth.commands.engine import Engine, Engines, Master, Tables, cohort_on
-from longsynth.commands.options import Json, print_json
+from longsynth.commands.options import Json, print_json, say
+from longsynth.suggesting import PROMISE, command_line
 
 
 def check(
@@ -33,7 +34,7 @@ def check(
     from longsynth.report.terminal import show_reading, stdout
 
     show_reading(stdout(), found)
-    typer.echo(
-        f"Next: longsynth plan {cohort / 'schema.yaml'} --patients {found['patients']} "
-        "--epsilon 4 --delta 1e-6"
+    say(
+        "Next: "
+        + command_line("plan", cohort / "schema.yaml", "--patients", found["patients"], *PROMISE)
     )

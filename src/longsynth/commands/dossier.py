@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from longsynth.commands.options import say
+
 REDRAWS = 8
 
 
@@ -40,6 +42,6 @@ def dossier(
     written = write_dossier(run, out, audit=audit, governance=governance, pdf=pdf, redraws=redraws)
     files = " and ".join(map(str, written))
     if audit is None:
-        typer.echo(f"Wrote {files}: the public edition, from the release alone.")
+        say(f"Wrote {files}: the public edition, from the release alone.")
     else:
-        typer.echo(f"Wrote {files}: the internal edition. It shows real patients; NOT FOR RELEASE.")
+        say(f"Wrote {files}: the internal edition. It shows real patients; NOT FOR RELEASE.")

@@ -26,6 +26,7 @@ from typing import NoReturn
 
 import typer
 
+from longsynth.escaping import lines
 from longsynth.folders import notes, reason
 from longsynth.privacy.errors import ArithmeticFault, Refused
 
@@ -144,5 +145,5 @@ def _said(code: int, sentence: str) -> int:
             sentence = f"standard output could not be written: {os.strerror(error.errno or 0)}."
     if sentence:
         with suppress(OSError):  # a terminal that hung up
-            typer.echo(f"longsynth: {sentence.strip()}", err=True)
+            typer.echo(lines(f"longsynth: {sentence.strip()}"), err=True)
     return code

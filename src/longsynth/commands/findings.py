@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from longsynth.commands.options import print_json
+from longsynth.commands.options import print_json, say
+from longsynth.escaping import lines
 
 if TYPE_CHECKING:
     from longsynth.govern.finding import Finding
@@ -25,9 +26,9 @@ def tell(findings: Sequence["Finding"], *, json: bool, after: str = "", failing:
     console = stdout()
     for finding in findings:
         mark = ("ok  ", "green") if finding.good else ("FAIL", "bold red")
-        console.print(Text.assemble(mark, f" {finding.sentence}"), soft_wrap=True)
+        console.print(Text.assemble(mark, f" {lines(finding.sentence)}"), soft_wrap=True)
     if failed:
-        typer.echo(f"{failed} of {len(findings)} checks FAIL; {failing}")
+        say(f"{failed} of {len(findings)} checks FAIL; {failing}")
     else:
-        typer.echo(f"All {len(findings)} checks hold.{after and ' ' + after}")
+        say(f"All {len(findings)} checks hold.{after and ' ' + after}")
     raise typer.Exit(1 if failed else 0)

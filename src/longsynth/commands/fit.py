@@ -14,8 +14,10 @@ from longsynth.commands.options import (
     Jobs,
     Method,
     Out,
+    say,
 )
 from longsynth.methods import DEFAULT
+from longsynth.suggesting import DRAW, command_line
 
 
 def fit(
@@ -62,21 +64,21 @@ def fit(
         jobs=jobs,
     )
     if epsilon is None:
-        typer.echo(
+        say(
             f"Wrote {out / 'internal'}: NOT PRIVATE, must not leave.\n"
-            f"Next: longsynth sample {out / 'internal'} --patients 500 --seed 7 --out drawn"
+            f"Next: {command_line('sample', out / 'internal', *DRAW, 'drawn')}"
         )
         return
     if bundle.ledger.budget and (note := delta_warning(bundle.ledger.budget, bundle.patients)):
-        typer.echo(f"Note: {note}")
+        say(f"Note: {note}")
     if book is None:
-        typer.echo("Note: no budget book was kept; repeated fits of these patients do not add up.")
-    typer.echo(
+        say("Note: no budget book was kept; repeated fits of these patients do not add up.")
+    say(
         f"Wrote {out / 'release'}: may leave with ε = {as_typed(epsilon)}, "
         f"δ = {as_typed(delta or 0)}; see its "
         f"STATEMENT.md.\nWrote {out / 'internal'}: raw facts about patients, must not leave.\n"
         f"Before anything leaves, read {out / 'internal/reading.json'}: it counts what could not "
         "be read as it stands.\n"
         f"Fingerprint: {bundle.fingerprint}\n"
-        f"Next: longsynth sample {out / 'release'} --patients 500 --seed 7 --out synthetic"
+        f"Next: {command_line('sample', out / 'release', *DRAW, 'synthetic')}"
     )

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longsynth.commands.by_example import command
+from longsynth.commands.options import say
 from longsynth.errors import Refused
+from longsynth.suggesting import command_line
 
 if TYPE_CHECKING:
     from longsynth.govern.form.file import Form
@@ -30,9 +32,10 @@ def new(
     from longsynth.schema_file import load_schema
 
     _write_new(out, blank_form(load_schema(schema) if schema else None))
-    typer.echo(
+    say(
         f"Wrote {out}: fill it in before anyone touches the data.\n"
-        f"Next: longsynth governance check {out}" + (f" --schema {schema}" if schema else "")
+        "Next: "
+        + command_line("governance", "check", out, *(("--schema", schema) if schema else ()))
     )
 
 
@@ -52,8 +55,8 @@ def check(form: FormFile, schema: SchemaFile = None) -> None:
     if public and (departures := list(schema_departures(found, public))):
         raise Refused("\n- ".join([f"{schema} departs from {form}:", *departures]))
     for line in _summary(found, form):
-        typer.echo(line)
-    typer.echo(f"{schema} keeps to it." if public else "Not held against a schema: give --schema.")
+        say(line)
+    say(f"{schema} keeps to it." if public else "Not held against a schema: give --schema.")
 
 
 @command(app, "governance page form.yaml --out form.html")
@@ -69,7 +72,7 @@ def page(
     if made is None:
         raise Refused(f"{out} is neither .html nor .md: end --out with one of them.")
     _write_new(out, made(load_form(form)))
-    typer.echo(f"Wrote {out}.")
+    say(f"Wrote {out}.")
 
 
 @command(app, "governance json-schema")
@@ -79,7 +82,7 @@ def json_schema() -> None:
 
     from longsynth.govern.form.file import json_schema as rules
 
-    typer.echo(dumps(rules(), indent=2, ensure_ascii=False))
+    say(dumps(rules(), indent=2, ensure_ascii=False))
 
 
 def _summary(form: "Form", path: Path) -> list[str]:

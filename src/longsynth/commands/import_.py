@@ -8,6 +8,9 @@ from typing import Annotated
 
 import typer
 
+from longsynth.commands.options import say
+from longsynth.suggesting import command_line
+
 
 class Formats(StrEnum):
     events = "events"
@@ -38,13 +41,13 @@ def import_(
     with _steps() as step:
         found = import_cohort(form.value, source, schema, out, step)
     for note in found.notes:
-        typer.echo(f"Note: {note}")
-    typer.echo(
+        say(f"Note: {note}")
+    say(
         f"Wrote {found.patients:,} patients and {found.variables} variables to {out}: "
         "patients.parquet, observations.parquet, schema.yaml.\n"
         f"What could not be mapped is counted in {out / 'internal/import.json'}: raw facts about "
         "patients, must not leave.\n"
-        f"Next: longsynth check {out}"
+        f"Next: {command_line('check', out)}"
     )
 
 

@@ -1,8 +1,7 @@
 """methods: the generators and what each guarantees."""
 
-import typer
-
-from longsynth.commands.options import Json, print_json
+from longsynth.commands.options import Json, print_json, say
+from longsynth.escaping import cell
 
 
 def methods(json: Json = False) -> None:
@@ -28,6 +27,6 @@ def methods(json: Json = False) -> None:
     table = Table("method", "guarantee", "what it does", pad_edge=False)
     for name in sorted(found, key=lambda name: not private[name]):
         guarantee = "(ε, δ) per patient" if private[name] else "NOT PRIVATE"
-        table.add_row(name, guarantee, found[name].summary)
+        table.add_row(cell(name), guarantee, cell(found[name].summary))
     stdout().print(table)
-    typer.echo(f"`longsynth fit` takes {DEFAULT}, unless --method names another.")
+    say(f"`longsynth fit` takes {DEFAULT}, unless --method names another.")

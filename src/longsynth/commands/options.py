@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from longsynth.escaping import json_text, lines
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING
 
 
@@ -32,7 +33,10 @@ Release = Annotated[
 
 
 def print_json(content: object) -> None:
-    """What `--json` prints: indented, letters as they are, no NaN, which JSON does not know."""
-    from json import dumps
+    """What `--json` prints."""
+    typer.echo(json_text(content))
 
-    typer.echo(dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print lines of ours. Whatever text from outside they hold, the terminal does not obey it."""
+    typer.echo(lines(text), err=err)

@@ -13,8 +13,10 @@ from longsynth.commands.options import (
     Json,
     Method,
     print_json,
+    say,
 )
 from longsynth.methods import DEFAULT
+from longsynth.suggesting import command_line
 
 
 def plan(
@@ -56,5 +58,6 @@ def plan(
     show_ledger(stdout(), title, made.method, made.schema, made.ledger)
     show_settings(stdout(), made.method, made.schema)
     show_constants(stdout(), made.schema)
-    typer.echo(f"A fit would need {needs_of(made).sentence}.")
-    typer.echo(f"Next: longsynth fit COHORT --epsilon {epsilon:g} --delta {delta:g} --out RUN")
+    say(f"A fit would need {needs_of(made).sentence}.")
+    asked = ("--epsilon", f"{epsilon:g}", "--delta", f"{delta:g}")
+    say(f"Next: {command_line('fit', 'COHORT', *asked, '--out', 'RUN')}")

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from longsynth.commands.engine import Engine, Engines, Master, require_local
-from longsynth.commands.options import Jobs, Out, Release
+from longsynth.commands.options import Jobs, Out, Release, say
 from longsynth.privacy.errors import Refused
+from longsynth.suggesting import command_line
 
 
 class Forms(StrEnum):
@@ -72,13 +73,13 @@ def sample(
         if raw:
             (scratch / "NOT_FOR_RELEASE.md").write_text(MARK, encoding="utf-8")
     if raw:
-        typer.echo(f"Wrote {patients:,} NOT PRIVATE records to {out}: they must not leave.")
+        say(f"Wrote {patients:,} NOT PRIVATE records to {out}: they must not leave.")
         return
     weight = "Column 'weight' of patients.parquet" if form != Forms.meds else "SAMPLING_WEIGHT"
-    typer.echo(
+    say(
         f"Wrote {patients:,} synthetic patients to {out}. {weight} says how much each "
         f"counts{' among those asked for' if where else ''}.\n"
-        f"Next: longsynth verify {release} {out}"
+        f"Next: {command_line('verify', release, out)}"
     )
 
 

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from longsynth.commands.by_example import command
-from longsynth.commands.options import Json, print_json
+from longsynth.commands.options import Json, print_json, say
+from longsynth.suggesting import PROMISE, command_line
 
 app = typer.Typer(no_args_is_help=True, help="Write and check a schema, without looking at data.")
 
@@ -39,10 +40,10 @@ def new(
         found = Columns(names, names)
     text = starting_schema(name, found)
     write_whole(out, text.encode())
-    typer.echo(
+    say(
         f"Wrote {out} from {len({*found.observations, *found.patients})} column names; no row was "
         f"read. Settle the {unsettled(text)} lines that are marked CHECK or FILL IN.\n"
-        f"Next: longsynth schema check {out}"
+        f"Next: {command_line('schema', 'check', out)}"
     )
 
 
@@ -70,15 +71,15 @@ def check(
         print_json({"variables": len(found.variables), "slots": found.slots, "remarks": said})
         return
     for remark in said:
-        typer.echo(f"- {remark}")
+        say(f"- {remark}")
     variables = len(found.variables)
-    typer.echo(
+    say(
         f"The schema is {'not finished' if marked else 'valid'}: {variables} variables in "
         f"{found.slots} slots. "
         + (f"To look at: {len(said)}, see above." if said else "Nothing looks odd.")
     )
     path = schema / "schema.yaml" if schema.is_dir() else schema
     if marked:
-        typer.echo(f"Next: edit {path}, then longsynth schema check {path}")
+        say(f"Next: edit {path}, then {command_line('schema', 'check', path)}")
     elif not said:
-        typer.echo(f"Next: longsynth plan {path} --patients N --epsilon 4 --delta 1e-6")
+        say(f"Next: {command_line('plan', path, '--patients', 'N', *PROMISE)}")

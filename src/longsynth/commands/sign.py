@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from longsynth.commands.options import say
 from longsynth.errors import Refused
+from longsynth.suggesting import command_line
 
 if TYPE_CHECKING:
     from longsynth.govern.release import Release
@@ -36,11 +38,11 @@ def keygen(
         if passphrase
         else "it has no passphrase, so whoever can read this file can sign"
     )
-    typer.echo(
+    say(
         f"Wrote {out}: private, keep it to yourself; {kept}.\n"
         f"Wrote {public_path(out)}: for those who check your releases, by a way they trust.\n"
         f"Fingerprint: {public.fingerprint}\n"
-        f"Next: longsynth sign RUN/release --key {out}"
+        f"Next: {command_line('sign', 'RUN/release', '--key', out)}"
     )
 
 
@@ -68,10 +70,10 @@ def sign(
     private = load_private(key, passphrase)
     signer = signer_named(by, key, private)
     found = vouch(release, private, signer=signer, governance=governance)
-    typer.echo(
+    say(
         f"Signed {release} with key {private.public.fingerprint}.\n"
         + "\n".join(_vouched(found, signer, checked=governance is not None))
-        + f"\nNext: longsynth verify {release} --key {public_path(key)}"
+        + f"\nNext: {command_line('verify', release, '--key', public_path(key))}"
     )
 
 

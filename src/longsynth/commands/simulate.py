@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from longsynth.commands.options import Out
+from longsynth.commands.options import Out, say
+from longsynth.suggesting import command_line
 
 
 def simulate(
@@ -20,4 +21,4 @@ def simulate(
 
     with new_folder(out) as scratch:
         write_cohort(scratch, simulated_schema(), draw(patients, seed=seed).batches(16_384))
-    typer.echo(f"Wrote {patients:,} simulated patients to {out}.\nNext: longsynth check {out}")
+    say(f"Wrote {patients:,} simulated patients to {out}.\nNext: {command_line('check', out)}")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from longsynth.commands.options import Json, print_json
+from longsynth.commands.options import Json, print_json, say
+from longsynth.escaping import cell
 
 if TYPE_CHECKING:
     from longsynth.govern.standing import Standing
@@ -53,7 +54,6 @@ def _as_json(found: "Standing") -> dict[str, Any]:
 
 
 def _show(found: "Standing") -> None:
-    from rich.markup import escape
     from rich.table import Table
 
     from longsynth.report.terminal import stdout
@@ -62,17 +62,17 @@ def _show(found: "Standing") -> None:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, text in _lines(found):
-        table.add_row(name, escape(text))
+        table.add_row(cell(name), cell(text))
     console = stdout()
     what = KINDS[found.kind] if found.holds else "NOT as longsynth wrote it: do not rely on it"
-    console.print(f"{found.folder}: {what}", markup=False, highlight=False, style="bold")
+    console.print(cell(f"{found.folder}: {what}"), highlight=False, style="bold")
     console.print(table)
     for finding in found.findings:
         if not finding.good:
-            typer.echo(f"FAIL {finding.sentence}")
-    typer.echo("Next:")  # not through the console, which would break a command in two
+            say(f"FAIL {finding.sentence}")
+    say("Next:")  # not through the console, which would break a command in two
     for command in found.next or ("nothing: it must not leave, and there is no promise to check",):
-        typer.echo(f"  {command}")
+        say(f"  {command}")
 
 
 def _lines(found: "Standing") -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from longsynth.govern.form.page import outline
 from longsynth.govern.release import ALLOWED, load_release, read_file, read_release
 from longsynth.govern.signature import SIGNATURE, is_signed, read_signature
 from longsynth.methods.registry import model_of, private_method
+from longsynth.suggesting import command_line
 
 
 def release_folder(given: Path) -> Path:
@@ -53,8 +54,8 @@ def _signed(folder: Path) -> Signed | None:
     found = read_signature(folder)
     if not found.fits(read_file(folder, "manifest.json")):
         raise ReleaseError(
-            f"{folder / SIGNATURE} does not fit manifest.json: run `longsynth verify {folder}` and "
-            "ask for the folder again."
+            f"{folder / SIGNATURE} does not fit manifest.json: run "
+            f"`{command_line('verify', folder)}` and ask for the folder again."
         )
     return Signed(found.signer, found.key.fingerprint, True)
 

@@ -25,8 +25,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from longsynth.errors import Refused
+from longsynth.escaping import shell
 from longsynth.govern.names import require_name
-from longsynth.govern.provenance import is_name
+from longsynth.outside_text import is_name
 
 LARGEST = 10_000  # bytes
 _PRIVATE = b" PRIVATE KEY-----"
@@ -104,8 +105,8 @@ def load_private(path: Path, passphrase: bytes | None = None) -> PrivateKey:
         raise Refused(f"{path} is not a private key: give the file that `longsynth keygen` wrote.")
     if mode & 0o077:
         raise Refused(
-            f"{path} can be opened by others (mode {mode:03o}): run `chmod 600 {path}`, and make "
-            "a new key if anyone may have read it."
+            f"{path} can be opened by others (mode {mode:03o}): run `chmod 600 {shell(path)}`, and "
+            "make a new key if anyone may have read it."
         )
     try:
         key = load_pem_private_key(content, passphrase)

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from unicodedata import normalize
 
 from longsynth.errors import Refused
-from longsynth.govern.provenance import is_name
+from longsynth.outside_text import NAME, is_name
 
 
 def require_name(name: str) -> None:
     if not is_name(name):
         raise Refused(
-            f"{name!r} cannot stand as a name: use up to 100 letters, digits, spaces and "
+            f"{name!r} cannot stand as a name: use up to {NAME} letters, digits, spaces and "
             ". , @ : + ' - signs, beginning with a letter or a digit."
         )
 

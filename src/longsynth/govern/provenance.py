@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
+from longsynth.outside_text import is_name
 from longsynth.privacy.budget import Budget
 
-_NAME = re.compile(r"\w[\w .,@:+'-]{0,99}")
 _HASH, _EXACT = re.compile(r"[0-9a-f]{64}"), re.compile(r"\d{1,200}(/\d{1,200})?")
 
 
@@ -60,11 +60,6 @@ def read_provenance(content: Any) -> Provenance | None:
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         return None
     return found if _plausible(found) else None
-
-
-def is_name(text: object) -> bool:
-    """A name of a person or a dataset: up to a hundred letters, digits and few other signs."""
-    return isinstance(text, str) and _NAME.fullmatch(text) is not None
 
 
 def _receipt(content: Any) -> Receipt:

@@ -26,6 +26,7 @@ from longsynth.privacy.budget import ACCOUNTINGS, Accounting
 from longsynth.privacy.ledger import Released
 from longsynth.privacy.noise import OPENDP, TEST_ONLY
 from longsynth.schema_file import dump, parse_text
+from longsynth.suggesting import command_line
 from longsynth.version import VERSION
 
 FORMAT = 3
@@ -80,7 +81,7 @@ def load_release(folder: Path | str) -> Bundle:
     if altered:
         raise ReleaseError(
             f"{folder} is not as longsynth wrote it: {', '.join(altered)} differ. Run "
-            f"`longsynth verify {folder}` and ask for the folder again."
+            f"`{command_line('verify', folder)}` and ask for the folder again."
         )
     return found.bundle
 
@@ -163,7 +164,7 @@ def regular_size(path: Path) -> int:
     except OSError as error:
         raise ReleaseError(
             f"{path} cannot be read: {error.strerror}. Give a folder that `longsynth fit` wrote, "
-            f"for instance RUN/release. What stands here: longsynth status {path.parent}"
+            f"for instance RUN/release. What stands here: {command_line('status', path.parent)}"
         ) from None
     if not S_ISREG(found.st_mode):
         raise ReleaseError(f"{path} is not a file that longsynth writes.")

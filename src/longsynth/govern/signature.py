@@ -15,8 +15,9 @@ from longsynth.errors import ReleaseError
 from longsynth.govern.finding import Finding
 from longsynth.govern.keys import PrivateKey, PublicKey
 from longsynth.govern.names import same_name
-from longsynth.govern.provenance import Provenance, is_name
+from longsynth.govern.provenance import Provenance
 from longsynth.govern.release import as_json, regular_size
+from longsynth.outside_text import is_name
 
 SIGNATURE = "signature.json"
 FORMAT = 1

@@ -11,6 +11,7 @@ from longsynth.govern.names import require_name, same_name
 from longsynth.govern.release import Release, read_file, read_release
 from longsynth.govern.signature import SIGNATURE, is_signed, signature_json, signature_of
 from longsynth.govern.verify import verify
+from longsynth.suggesting import command_line
 
 
 def sign(
@@ -25,7 +26,7 @@ def sign(
     if is_signed(release):
         raise ReleaseError(
             f"{release} is signed already. To sign it anew, remove {release / SIGNATURE} first; to "
-            f"see by whom, run `longsynth verify {release}`."
+            f"see by whom, run `{command_line('verify', release)}`."
         )
     findings = verify(release, governance=governance)
     if governance is not None and all(finding.good for finding in findings):

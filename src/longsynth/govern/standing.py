@@ -14,6 +14,8 @@ from longsynth.govern.release import Release, read_release
 from longsynth.govern.signature import is_signed, read_signature
 from longsynth.govern.synthetic_folder import RECIPE, Recipe, read_recipe
 from longsynth.govern.verify import verify
+from longsynth.outside_text import is_name
+from longsynth.suggesting import DRAW, PROMISE, command_line
 
 NEIGHBOURS = 1000  # folders beside a run that are looked at for what was drawn from it
 
@@ -49,10 +51,10 @@ def standing(folder: Path) -> Standing:
         return _of_export(folder, has_schema=has_schema)
     if not folder.is_dir():
         raise Refused(f"{folder} is not a folder: give a run, a release, a synthetic or a cohort.")
-    near = sorted(str(p.parent) for p in islice(folder.glob("*/release"), 9) if p.is_dir())
+    near = sorted(p.parent for p in islice(folder.glob("*/release"), 9) if p.is_dir())
     raise Refused(
         f"{folder} holds neither a run nor a release, synthetic patients or a cohort. "
-        + (f"Near it: longsynth status {near[0]}" if near else "To begin: longsynth demo")
+        + (f"Near it: {command_line('status', near[0])}" if near else "To begin: longsynth demo")
     )
 
 
@@ -63,19 +65,19 @@ def _of_release(folder: Path, release: Path) -> Standing:
         signed = is_signed(release)
         signer = read_signature(release).signer if signed else None
     except Refused:  # said by the findings already
-        return Standing(folder, "release", {}, findings, (), (f"longsynth verify {release}",))
+        return Standing(folder, "release", {}, findings, (), (command_line("verify", release),))
     facts = _promise(found) | {"signed": signed, "signed_by": signer}
     run = folder.parent if folder.name == "release" else folder
     drawn = tuple(_drawn_from(found.bundle.fingerprint, run.parent))
     if not all(finding.good for finding in findings):
-        todo = [f"longsynth verify {release}"]
+        todo = [command_line("verify", release)]
     else:
-        todo = [f"longsynth ledger {release}"]
-        todo += [f"longsynth verify {release} {path}" for path in drawn[:1]]
+        todo = [command_line("ledger", release)]
+        todo += [command_line("verify", release, path) for path in drawn[:1]]
         if not drawn:
-            todo.append(f"longsynth sample {release} --patients 500 --seed 7 --out synthetic")
+            todo.append(command_line("sample", release, *DRAW, "synthetic"))
         if not signed:
-            todo.append(f"longsynth sign {release} --key KEY")
+            todo.append(command_line("sign", release, "--key", "KEY"))
     return Standing(folder, "release", facts, findings, drawn, tuple(todo))
 
 
@@ -109,11 +111,11 @@ def _promise(found: Release) -> dict[str, Any]:
 def _of_disclosed(folder: Path, internal: Path) -> Standing:
     try:
         stated = json.loads((internal / FACTS).read_bytes())
-        method = stated["method"] if isinstance(stated["method"], str) else None
+        method = stated["method"] if is_name(stated["method"]) else None
     except (OSError, ValueError, KeyError, TypeError):
         method = None
     facts = {"method": method}
-    draw = f"longsynth sample {internal} --patients 500 --seed 7 --out drawn"
+    draw = command_line("sample", internal, *DRAW, "drawn")
     return Standing(folder, "not private", facts, next=(draw,))
 
 
@@ -128,26 +130,25 @@ def _of_synthetic(folder: Path) -> Standing:
         "fingerprint": recipe.fingerprint,
     }
     source = _release_of(recipe, folder)
-    known = str(source) if source else "RELEASE"
-    todo = (f"longsynth verify {known} {folder}",) if recipe.private else ()
+    todo = (command_line("verify", source or "RELEASE", folder),) if recipe.private else ()
     return Standing(folder, "synthetic", facts, next=todo)
 
 
 def _of_cohort(folder: Path, *, has_schema: bool) -> Standing:
     if not has_schema:
-        todo = [f"longsynth schema new --cohort {folder} --out {folder / 'schema.yaml'}"]
+        todo = [command_line("schema", "new", "--cohort", folder, "--out", folder / "schema.yaml")]
     else:
-        plan = f"longsynth plan {folder / 'schema.yaml'} --patients N --epsilon 4 --delta 1e-6"
-        todo = [f"longsynth check {folder}", plan]
-        todo.append(f"longsynth fit {folder} --epsilon 4 --delta 1e-6 --out run")
+        plan = command_line("plan", folder / "schema.yaml", "--patients", "N", *PROMISE)
+        todo = [command_line("check", folder), plan]
+        todo.append(command_line("fit", folder, *PROMISE, "--out", "run"))
     return Standing(folder, "cohort", {"schema": has_schema}, next=tuple(todo))
 
 
 def _of_export(folder: Path, *, has_schema: bool) -> Standing:
     schema = folder / "schema.yaml"
-    todo = f"longsynth schema new --cohort {folder} --out {schema}"
+    todo = command_line("schema", "new", "--cohort", folder, "--out", schema)
     if has_schema:
-        todo = f"longsynth import events {folder} --schema {schema} --out cohort"
+        todo = command_line("import", "events", folder, "--schema", schema, "--out", "cohort")
     return Standing(folder, "export", {"schema": has_schema}, next=(todo,))
 
 

@@ -7,6 +7,7 @@ from math import ceil, exp, floor, log10, sqrt
 from statistics import NormalDist
 
 from longsynth.bundle import Bundle
+from longsynth.escaping import markdown
 from longsynth.govern.ledger_file import promised
 from longsynth.govern.provenance import Provenance
 from longsynth.privacy.budget import ACCOUNTINGS, Budget, epsilon_of
@@ -71,7 +72,7 @@ def cumulative(provenance: Provenance) -> str:
 
 def people(provenance: Provenance) -> str:
     """Say who fitted, and under which governance form, where that was given."""
-    by = provenance.fitted_by and f"- **Fitted by**: {provenance.fitted_by}.\n"
+    by = provenance.fitted_by and f"- **Fitted by**: {markdown(provenance.fitted_by)}.\n"
     form = provenance.governance and (
         f"- **Governance form**: the one with SHA-256 `{provenance.governance}`, which the data "
         "holder can show.\n"
@@ -84,7 +85,7 @@ def book_section(provenance: Provenance) -> str:
     if provenance.book is None:
         return ""
     rows = [
-        f"| {a.dataset} | ε = {as_typed(a.cap.epsilon)}, δ = {as_typed(a.cap.delta)} "
+        f"| {markdown(a.dataset)} | ε = {as_typed(a.cap.epsilon)}, δ = {as_typed(a.cap.delta)} "
         f"| {Attacker.against(a.cap.rho).shown()[0]} | {float(a.spent):.6g} of "
         f"{float(a.cap.rho):.6g} "
         f"| {rounded_up(epsilon_of(a.spent, a.cap.delta, a.cap.accounting))} |"
@@ -114,20 +115,22 @@ def statement(bundle: Bundle, provenance: Provenance) -> str:
         for a in ACCOUNTINGS
     ]
     lines = [
-        f"| {e.statistic.name} | {e.statistic.meaning} | {e.statistic.dimension:,} "
+        f"| {markdown(e.statistic.name)} | {markdown(e.statistic.meaning)} "
+        f"| {e.statistic.dimension:,} "
         f"| {float(e.rho or 0):.6g} | {float(100 * e.share):g} % |"
         for e in ledger.entries
     ]
     warning = delta_warning(budget, ledger.patients)
     mark = "" if ledger.noise == OPENDP else f"> **{ledger.noise}. Protects nobody.**\n\n"
     mark += f"> **Warning.** {warning}\n\n" if warning else ""
-    return f"""# Privacy statement: {schema.name}
+    return f"""# Privacy statement
 
 {mark}Everything in this folder, and every synthetic dataset drawn from it, is differentially \
 private for patients with
 
 **ε = {as_typed(budget.epsilon)}, δ = {as_typed(budget.delta)}**, accounting `{budget.accounting}`.
 
+- **Cohort**: “{markdown(schema.name)}”, as its holder calls it.
 - **Unit of protection**: one patient's complete record: every measurement, when and whether it \
 was taken, group, event and site.
 - **Adjacency**: replacing that record by any other. The number of patients, \

@@ -9,6 +9,7 @@ from longsynth.errors import ReleaseError
 from longsynth.govern.release import read_json
 from longsynth.io.formats import FORMATS, files_of, people_files
 from longsynth.model.model import Model
+from longsynth.outside_text import LEVEL, is_one_line
 from longsynth.sample import CHUNK, sample_chunks
 from longsynth.synthetic import Synthetic
 from longsynth.version import surroundings
@@ -77,9 +78,9 @@ def read_recipe(folder: Path) -> Recipe:
     recipe = Recipe(*(content.get(field.name) for field in fields(Recipe)))  # type: ignore[arg-type]
     typed = [type(getattr(recipe, field.name)) for field in fields(Recipe)] == _TYPES
     if not typed or not all(
-        isinstance(text, str) and text.isprintable()
+        is_one_line(text, LEVEL)
         for mapping in (recipe.where, recipe.surroundings)
-        for text in (*mapping, *mapping.values())
+        for text in (recipe.fingerprint, *mapping, *mapping.values())
     ):
         raise ReleaseError(f"{folder / RECIPE} is not the JSON that longsynth writes.")
     if recipe.form not in FORMATS:

@@ -40,6 +40,7 @@ from longsynth.privacy.noise import OPENDP
 from longsynth.schema import Schema
 from longsynth.version import surroundings
 
+TOLD = 9  # names of files that do not belong there
 TOLERANCE = 1e-6  # of a variable's range, on another platform
 
 
@@ -115,7 +116,8 @@ def _only(folder: Path, needed: tuple[str, ...], *optional: str) -> Finding:
     if lacking:
         return Finding(False, f"{folder} lacks {', '.join(lacking)}.")
     if strange:
-        return Finding(False, f"{folder} also holds {', '.join(map(repr, strange))}.")
+        more = f" and {len(strange) - TOLD:,} more" if strange[TOLD:] else ""
+        return Finding(False, f"{folder} also holds {', '.join(map(repr, strange[:TOLD]))}{more}.")
     return Finding(True, f"{folder} holds the files it should and no other.")
 
 

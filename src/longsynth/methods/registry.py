@@ -16,6 +16,7 @@ from longsynth.methods.private.dp_score import DPScore
 from longsynth.methods.private.trust import Trust
 from longsynth.model.model import Model
 from longsynth.one_thread import one_thread
+from longsynth.outside_text import is_name
 
 METHODS: dict[str, Method] = {
     "bootstrap": Bootstrap(),
@@ -32,8 +33,14 @@ ENTRY_POINTS = "longsynth.methods"  # name = "package.module:MethodClass"
 
 def all_methods() -> dict[str, Method]:
     """Ours and those of installed packages; ours cannot be replaced."""
-    theirs = {point.name: point.load()() for point in entry_points(group=ENTRY_POINTS)}
-    return theirs | METHODS
+    points = entry_points(group=ENTRY_POINTS)
+    for point in points:
+        if not is_name(point.name):
+            raise Refused(
+                f"a package adds the method {point.name!r}, which cannot stand as a name: remove "
+                "the package, or ask its author for a plain name."
+            )
+    return {point.name: point.load()() for point in points} | METHODS
 
 
 def method_named(name: str) -> Method:

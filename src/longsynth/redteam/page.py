@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from longsynth.escaping import markdown
 from longsynth.privacy.noise import OPENDP
 from longsynth.redteam.report import BUNDLE, GameReport, Row
 from longsynth.redteam.spread import Spread
@@ -121,24 +122,29 @@ def verdict(report: GameReport) -> list[str]:
 
 def report_tables(report: GameReport) -> str:
     """Both tables in Markdown."""
-    parts = [markdown_table(HEADER, map(cells, main_rows(report)))]
+    parts = [markdown_table(HEADER, map(_literal, map(cells, main_rows(report))))]
     if report.spreads:
         parts += [
             "The noise as drawn, in claimed σ: all numbers of a line together, and the least and "
             "the most in a single number.",
-            markdown_table(spread_header(report.spreads), spread_cells(report.spreads)),
+            markdown_table(
+                spread_header(report.spreads), map(_literal, spread_cells(report.spreads))
+            ),
         ]
     return "\n\n".join(parts)
 
 
 def report_page(report: GameReport, played: str) -> str:
     """The page that `--out` writes."""
-    lines = [line if line.startswith("- ") else f"{line}\n" for line in verdict(report)]
+    lines = [
+        f"- {markdown(line[2:])}" if line.startswith("- ") else f"{markdown(line)}\n"
+        for line in verdict(report)
+    ]
     return (
         "\n\n".join(
             [
                 "# The distinguishing game",
-                f"{title(report)}. {played}",
+                f"{markdown(title(report))}. {markdown(played)}",
                 "\n".join(lines).strip(),
                 report_tables(report),
                 *NOTES,
@@ -155,6 +161,10 @@ def _shown(row: Row) -> float:
 
 def _short(noise: str) -> str:
     return "OpenDP" if noise == OPENDP else noise
+
+
+def _literal(cells: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(markdown, cells))
 
 
 def markdown_table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

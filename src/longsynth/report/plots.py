@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 
 from longsynth.audit.plots import REAL, STYLE, SYNTHETIC
+from longsynth.escaping import figure as plain
 from longsynth.io.writer import Trajectories
 from longsynth.report.compare import weights
 from longsynth.schema import Schema
+from longsynth.variable import Variable
 
 
 def plot_all(
@@ -57,8 +59,12 @@ def _panels(pyplot: Any, schema: Schema, title: str) -> tuple[Any, list[Any]]:
         axis.set_axis_off()
     for axis, variable in zip(flat, schema.variables, strict=False):
         axis.set_title(variable.name.replace("_", " "), loc="left")
-        axis.set_xlabel(variable.unit)
+        axis.set_xlabel(plain(variable.unit))
     return figure, flat
+
+
+def _named(variable: Variable) -> list[str] | None:
+    return [plain(level) for level in variable.levels] if variable.levels else None
 
 
 def _distributions(pyplot: Any, schema: Schema, real: Trajectories, synthetic: Trajectories) -> Any:
@@ -93,7 +99,7 @@ def _distributions(pyplot: Any, schema: Schema, real: Trajectories, synthetic: T
                     alpha=0.6 if cohort is real else 1,
                     label=label,
                 )
-                axes[v].set_xticks(np.arange(low, high + 1), variable.levels)
+                axes[v].set_xticks(np.arange(low, high + 1), _named(variable))
         axes[v].set_ylabel("% of observations")
     axes[0].legend(frameon=False, fontsize=8)
     return figure
@@ -125,7 +131,9 @@ def _trajectories(pyplot: Any, schema: Schema, real: Trajectories, synthetic: Tr
                 name = f"{label}, {'event' if event else 'no event'}"
                 axes[v].plot(slots, mean, line, color=colour, lw=1.8, label=name)
         axes[v].set_xlabel("slot")
-        axes[v].set_ylabel(variable.unit or ("share" if variable.kind == "binary" else "level"))
+        axes[v].set_ylabel(
+            plain(variable.unit) or ("share" if variable.kind == "binary" else "level")
+        )
     if courses:
         panels[0].legend(frameon=False, fontsize=7)
     return figure

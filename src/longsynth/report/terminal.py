@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from longsynth.escaping import cell
 from longsynth.govern.ledger_file import natural
 from longsynth.govern.statement import Attacker, delta_warning, odds_in_words
 from longsynth.methods.method import PrivateMethod, settings_of
@@ -23,7 +23,7 @@ def show_ledger(
 ) -> None:
     """Print every line with its price and what its noise means at this N."""
     budget = ledger.budget
-    table = Table(title=escape(title), title_justify="left", show_footer=True, pad_edge=False)
+    table = Table(title=cell(title), title_justify="left", show_footer=True, pad_edge=False)
     table.add_column("statistic", "total", overflow="fold")
     table.add_column(
         "numbers", f"{sum(e.statistic.dimension for e in ledger.entries):,}", justify="right"
@@ -40,12 +40,12 @@ def show_ledger(
     for entry in ledger.entries:
         line, percent = natural(entry), 100 * float(entry.share)
         table.add_row(
-            f"{escape(entry.statistic.name)}\n[dim]{escape(entry.statistic.meaning)}[/]",
+            f"{cell(entry.statistic.name)}\n[dim]{cell(entry.statistic.meaning)}[/]",
             f"{entry.statistic.dimension:,}",
             *([f"{line['sensitivity']:.4g}", f"{line['sigma']:.4g}"] if wide else []),
             f"{line['rho']:.6f}",
             f"{percent:.3g} %" + (f"\n{bar(percent / 100, 6, '░')}" if wide else ""),
-            escape(method.blur(entry, schema, ledger.patients)),
+            cell(method.blur(entry, schema, ledger.patients)),
         )
     console.print(table)
     if budget is None:
@@ -78,7 +78,7 @@ def show_settings(console: Console, method: PrivateMethod, schema: Schema) -> No
     if not found:
         return
     table = Table(
-        title=f"Settings of '{escape(method.name)}': public, from the schema, N, ε and δ alone",
+        title=f"Settings of '{cell(method.name)}': public, from the schema, N, ε and δ alone",
         title_justify="left",
         show_header=False,
         pad_edge=False,
@@ -86,7 +86,7 @@ def show_settings(console: Console, method: PrivateMethod, schema: Schema) -> No
     table.add_column("setting", style="dim")
     table.add_column("value", overflow="fold")
     for name, value in found.items():
-        table.add_row(escape(name), escape(value))
+        table.add_row(cell(name), cell(value))
     console.print(table)
 
 
@@ -101,7 +101,7 @@ def show_reading(console: Console, found: dict[str, Any]) -> None:
         inner = count if isinstance(count, dict) else {"": count}
         for name, number in inner.items():
             label = f"{what.replace('_', ' ')}{': ' + name if name else ''}"
-            table.add_row(escape(label), f"{number:,}")
+            table.add_row(cell(label), f"{number:,}")
     console.print(table)
     console.print(
         "If a count looks wrong, mend the files or schema.yaml now: a fit spends its budget "
@@ -111,8 +111,8 @@ def show_reading(console: Console, found: dict[str, Any]) -> None:
 
 def stdout() -> Console:
     """A console on standard output, wide enough for a table where no terminal sets a width."""
-    console = Console()
-    return console if console.is_terminal else Console(width=120, highlight=False)
+    console = Console(emoji=False)
+    return console if console.is_terminal else Console(width=120, highlight=False, emoji=False)
 
 
 def _short(value: object) -> str:

@@ -27,6 +27,7 @@ from longsynth.govern.names import require_name
 from longsynth.govern.provenance import Account, Receipt
 from longsynth.privacy.budget import LARGEST_EPSILON, Accounting, Budget, epsilon_of
 from longsynth.privacy.ledger import Ledger
+from longsynth.suggesting import command_line
 
 PATIENCE = 60.0  # seconds to wait while other processes charge
 
@@ -136,7 +137,7 @@ class Book:
         if examined.failure:
             raise Refused(
                 f"{self.path} cannot be relied on: {examined.failure} Nothing was charged; see "
-                f"`longsynth budget verify {self.path}`."
+                f"`{command_line('budget', 'verify', self.path)}`."
             )
         return examined
 

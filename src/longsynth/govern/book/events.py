@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Any
 
 from longsynth.errors import Refused
-from longsynth.govern.provenance import is_name
+from longsynth.outside_text import is_name
 from longsynth.privacy.budget import Accounting, Budget
 
 FORMAT = 1

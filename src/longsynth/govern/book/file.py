@@ -17,6 +17,7 @@ from stat import S_ISDIR, S_ISREG
 
 from longsynth.errors import Refused
 from longsynth.govern.book.events import FORMAT
+from longsynth.suggesting import command_line
 
 APPLICATION = 0x4C534242  # marks the file as a budget book
 TABLES = {
@@ -109,7 +110,8 @@ def require_book_file(path: Path) -> None:
         found = path.stat()
     except FileNotFoundError:
         raise Refused(
-            f"there is no budget book at {path}: create one with `longsynth budget init {path}`."
+            f"there is no budget book at {path}: create one with "
+            f"`{command_line('budget', 'init', path)}`."
         ) from None
     except OSError as error:
         raise Refused(f"{path} cannot be read: {error.strerror}.") from None

@@ -15,6 +15,7 @@ from pydantic import (
 
 from longsynth.errors import Refused
 from longsynth.govern.names import require_name
+from longsynth.outside_text import NAME, Answer
 from longsynth.variable import Public, Wrong
 
 FILL = "FILL IN"  # what a new form holds where an answer belongs
@@ -34,9 +35,8 @@ def _name(value: str) -> str:
     return value
 
 
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=5000)]
-Texts = Annotated[tuple[Text, ...], Field(min_length=1)]
-Name = Annotated[str, StringConstraints(max_length=100), AfterValidator(_name)]
+Texts = Annotated[tuple[Answer, ...], Field(min_length=1)]
+Name = Annotated[str, StringConstraints(max_length=NAME), AfterValidator(_name)]
 Names = Annotated[tuple[Name, ...], Field(min_length=1)]
 Day = Annotated[date, BeforeValidator(_day)]
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]

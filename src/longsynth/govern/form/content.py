@@ -5,33 +5,34 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from longsynth.errors import Refused
-from longsynth.govern.form.answers import Day, Hash, Name, Names, Section, Text, Texts
+from longsynth.govern.form.answers import Day, Hash, Name, Names, Section, Texts
 from longsynth.govern.names import is_among, same_name
 from longsynth.methods.registry import private_method
+from longsynth.outside_text import Answer, ColumnName
 from longsynth.privacy.budget import LARGEST_EPSILON, SMALLEST_DELTA, Accounting
 from longsynth.variable import Level, Variable, Wrong
 
 
 class Study(Section):
-    title: Text = Field(title="Title", description="What the study is called.")
-    question: Text = Field(title="Question", description="What it is to find out.")
-    recipients: Text = Field(
+    title: Answer = Field(title="Title", description="What the study is called.")
+    question: Answer = Field(title="Question", description="What it is to find out.")
+    recipients: Answer = Field(
         title="Recipients", description="Who may receive the release, and to what end."
     )
 
 
 class Data(Section):
-    owner: Text = Field(title="Owner", description="Who answers for the data.")
+    owner: Answer = Field(title="Owner", description="Who answers for the data.")
     dataset: Name = Field(
         title="Dataset",
         description="The owner's name for these patients, the same in the budget book. A new "
         "extract of the same patients keeps it.",
     )
-    source: Text = Field(
+    source: Answer = Field(
         title="Source", description="Where the records come from, and which of them."
     )
-    approved_by: Text = Field(title="Approved by", description="Which body allowed this use.")
-    approval: Text = Field(
+    approved_by: Answer = Field(title="Approved by", description="Which body allowed this use.")
+    approval: Answer = Field(
         title="Approval", description="The approval's reference, so that it can be found."
     )
     valid_from: Day = Field(
@@ -76,12 +77,12 @@ class Protection(Section):
 
 
 class Label(Section):
-    column: Text = Field(title="Column", description="Its column, as in schema.yaml.")
+    column: ColumnName = Field(title="Column", description="Its column, as in schema.yaml.")
     levels: tuple[Level, Level] = Field(
         title="Levels", description="Its two levels, the reference first, as in schema.yaml."
     )
-    meaning: Text = Field(title="Meaning", description="What it stands for.")
-    approved_use: Text = Field(title="Approved use", description="What it may be used for.")
+    meaning: Answer = Field(title="Meaning", description="What it stands for.")
+    approved_use: Answer = Field(title="Approved use", description="What it may be used for.")
 
 
 class ApprovedVariable(Section, Variable):
@@ -107,13 +108,13 @@ class HeldBack(Section):
         title="Held back",
         description="What is kept untouched for external validation: site or period.",
     )
-    what: Text = Field(title="Which", description="Which sites or which time, and why those.")
+    what: Answer = Field(title="Which", description="Which sites or which time, and why those.")
     sites: tuple[Level, ...] = Field(
         default=(),
         title="Sites",
         description="Levels of the site column that no fit may name; [] for a period.",
     )
-    opened: Text = Field(
+    opened: Answer = Field(
         title="Opened", description="When it may be looked at, by whom, and how often."
     )
 
@@ -131,11 +132,13 @@ class BudgetLimits(Section):
         title="ε of one fit, at most",
         description="The largest ε of one fit.",
     )
-    epsilon_reason: Text = Field(title="Reason for ε", description="Why this ε and no smaller one.")
+    epsilon_reason: Answer = Field(
+        title="Reason for ε", description="Why this ε and no smaller one."
+    )
     delta: float = Field(
         ge=SMALLEST_DELTA, lt=1, title="δ, at most", description="The largest δ, as 1.0e-6."
     )
-    delta_reason: Text = Field(title="Reason for δ", description="Why this δ.")
+    delta_reason: Answer = Field(title="Reason for δ", description="Why this δ.")
     accounting: tuple[Accounting, ...] = Field(
         min_length=1,
         title="Accounting",
@@ -168,7 +171,7 @@ class Attacks(Section):
         title="Attacks",
         description="A list of the attacks to run before anything leaves, with their settings.",
     )
-    by: Text = Field(title="Run by", description="Who runs them.")
+    by: Answer = Field(title="Run by", description="Who runs them.")
 
 
 class People(Section):
@@ -194,13 +197,13 @@ class RedTeam(Section):
     by: Name = Field(
         title="Red team", description="Who tries to break the release, and has no part in fitting."
     )
-    task: Text = Field(title="Task", description="What they are given, and what they try.")
-    outcome: Text = Field(title="Outcome", description="Who gets their report, and by when.")
+    task: Answer = Field(title="Task", description="What they are given, and what they try.")
+    outcome: Answer = Field(title="Outcome", description="Who gets their report, and by when.")
 
 
 class StopRule(Section):
-    when: Text = Field(title="When", description="What is found.")
-    then: Text = Field(title="Then", description="What is done about it, and by whom.")
+    when: Answer = Field(title="When", description="What is found.")
+    then: Answer = Field(title="Then", description="What is done about it, and by whom.")
 
 
 class Governance(Section):

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from html import escape
 from typing import Any
 
 from pydantic import BaseModel
 
+from longsynth.escaping import html, markdown
 from longsynth.govern.form.content import ApprovedVariable, Governance
 from longsynth.govern.form.file import Form
 from longsynth.govern.form.page_style import STYLE
@@ -35,18 +35,18 @@ class Part:
 
 
 def markdown_page(form: Form) -> str:
-    lines = [f"# Governance form: {_plain(form.says.study.title)}", "", _PROMISE, ""]
+    lines = [f"# Governance form: {markdown(form.says.study.title)}", "", _PROMISE, ""]
     for part in outline(form.says):
         lines += [f"## {part.title}", ""]
         for question, answers in part.answers:
             if len(answers) == 1:
-                lines.append(f"- **{question}**: {_plain(answers[0])}")
+                lines.append(f"- **{question}**: {markdown(answers[0])}")
             else:
-                lines += [f"- **{question}**:", *(f"    - {_plain(a)}" for a in answers)]
+                lines += [f"- **{question}**:", *(f"    - {markdown(a)}" for a in answers)]
         lines += [""] if part.answers else []
         if part.rows:
             lines += [_row(part.columns), "|" + "---|" * len(part.columns)]
-            lines += [*(_row(tuple(map(_plain, row))) for row in part.rows), ""]
+            lines += [*(_row(tuple(map(markdown, row))) for row in part.rows), ""]
     lines += ["## Signatures", "", _row(("", "name", "date", "signature")), "|---|---|---|---|"]
     lines += [_row((who, "", "", "")) for who in _SIGNS]
     return "\n".join([*lines, "", f"SHA-256 of the form: `{form.sha256}`", ""])
@@ -64,9 +64,9 @@ def html_page(form: Form) -> str:
         ),
         ("approved until", str(says.data.valid_until)),
     )
-    cards = "".join(f"<div><b>{escape(v)}</b><span>{escape(k)}</span></div>" for k, v in facts)
-    signs = "".join(f"<div><span>{escape(who)}</span></div>" for who in _SIGNS)
-    title = escape(says.study.title)
+    cards = "".join(f"<div><b>{html(v)}</b><span>{html(k)}</span></div>" for k, v in facts)
+    signs = "".join(f"<div><span>{html(who)}</span></div>" for who in _SIGNS)
+    title = html(says.study.title)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -79,7 +79,7 @@ def html_page(form: Form) -> str:
 <header>
 <p class="kind">Governance form</p>
 <h1>{title}</h1>
-<p>{escape(_PROMISE)}</p>
+<p>{html(_PROMISE)}</p>
 </header>
 <div class="facts">{cards}</div>
 {"".join(map(_section, outline(says)))}
@@ -95,15 +95,15 @@ def html_page(form: Form) -> str:
 
 def _section(part: Part) -> str:
     pairs = "".join(
-        f"<dt>{escape(question)}</dt><dd>{_html_answers(answers)}</dd>"
+        f"<dt>{html(question)}</dt><dd>{_html_answers(answers)}</dd>"
         for question, answers in part.answers
     )
-    heads = "".join(f"<th>{escape(name)}</th>" for name in part.columns)
+    heads = "".join(f"<th>{html(name)}</th>" for name in part.columns)
     rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in part.rows
+        "<tr>" + "".join(f"<td>{html(cell)}</td>" for cell in row) + "</tr>" for row in part.rows
     )
     return (
-        f"<section>\n<h2>{escape(part.title)}</h2>\n"
+        f"<section>\n<h2>{html(part.title)}</h2>\n"
         + (f"<dl>{pairs}</dl>\n" if pairs else "")
         + (f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>\n" if rows else "")
         + "</section>\n"
@@ -113,8 +113,8 @@ def _section(part: Part) -> str:
 def _html_answers(answers: tuple[str, ...]) -> str:
     if len(answers) == 1:
         hashed = re.fullmatch("[0-9a-f]{64}", answers[0])
-        return f"<code>{answers[0]}</code>" if hashed else escape(answers[0])
-    return "<ul>" + "".join(f"<li>{escape(answer)}</li>" for answer in answers) + "</ul>"
+        return f"<code>{answers[0]}</code>" if hashed else html(answers[0])
+    return "<ul>" + "".join(f"<li>{html(answer)}</li>" for answer in answers) + "</ul>"
 
 
 def outline(says: Governance) -> Iterator[Part]:
@@ -160,12 +160,6 @@ def _answers(answer: Any) -> tuple[str, ...]:
     if isinstance(answer, int):
         return (f"{answer:,}",)
     return (answer.isoformat() if isinstance(answer, date) else _WORDS.get(answer, answer),)
-
-
-def _plain(text: str) -> str:
-    """Text that Markdown shows as it stands."""
-    joined = " ".join(text.split())
-    return "".join(f"\\{c}" if c in "\\`*_[]<>|#!&~" else c for c in joined)
 
 
 def _row(cells: tuple[str, ...]) -> str:
