@@ -1,8 +1,8 @@
 """Errors of readers: their text may quote a cell, so it never goes any further.
 
 A reader is whatever parses patients' data: Arrow, DuckDB, Spark, a database driver, a decoder. Its
-calls run inside `without_cells`, which replaces the reader's error by one of ours and erases the
-text. The replacement may depend on the kind of the error, which is public, and on nothing else.
+calls run inside `without_cells`, which raises an error of ours in place of the reader's. Ours may
+depend on the kind of the reader's error, which is public, and on nothing else of it.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,8 +34,10 @@ def without_cells(
         if _names(error) & {"InterruptException"}:
             raise KeyboardInterrupt from None
         replacement = problem(error) if callable(problem) else _replacement(error, problem)
-        _erase(error)
-        raise replacement from None
+        try:
+            raise replacement from None
+        finally:  # or the reader's error, with its text, would stay attached
+            replacement.__context__ = None
 
 
 def is_of_reader(error: Exception) -> bool:
@@ -51,14 +53,3 @@ def _replacement(error: Exception, problem: str) -> CohortError:
 
 def _names(error: Exception) -> set[str]:
     return {kind.__name__ for kind in type(error).__mro__}
-
-
-def _erase(error: BaseException) -> None:
-    """Remove what an error holds: it stays within reach of whoever catches its replacement."""
-    inner = error.__cause__ or error.__context__
-    error.args, error.__traceback__, error.__cause__, error.__context__ = (), None, None, None
-    vars(error).clear()
-    if isinstance(error, UnicodeError) and hasattr(error, "object"):
-        error.object = type(error.object)()
-    if inner is not None:
-        _erase(inner)

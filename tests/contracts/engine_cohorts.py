@@ -47,6 +47,8 @@ def odd_tables(seed: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
     for i, never in enumerate((None, np.nan, np.inf, -np.inf, 1e308, -1e308)):
         rows["when"][i::89] = [never] * len(rows["when"][i::89])
     rows["dose"][rng.random(count) < 0.1] = np.nan
+    for i in np.flatnonzero(who == 3):  # a patient whose anchors were never measured
+        rows["pulse"][i], rows["dose"][i] = None, np.nan
     order = rng.permutation(PATIENTS)
     people: dict[str, Any] = {
         "patient_id": ids[order].tolist(),

@@ -383,6 +383,14 @@ def test_a_folder_may_be_given_relative_to_the_current_one(
         assert [r for batch in source.batches() for r in records(batch)] == example
 
 
+def test_a_folder_that_is_called_like_a_home_is_read_where_it_is(
+    folder: Write, records: Read, example: Example, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder(name="~")
+    monkeypatch.chdir(path.parent)
+    assert records(read_cohort("~")[1]) == example
+
+
 # Streaming
 
 

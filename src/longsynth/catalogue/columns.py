@@ -71,7 +71,7 @@ def _header(folder: Path, table: str) -> tuple[str, ...]:
     parquet, text = folder / f"{table}.parquet", folder / f"{table}.csv"
     if parquet.is_file():
         with without_cells(f"{parquet} cannot be read: is the file damaged?"):
-            return tuple(pq.read_schema(parquet).names)
+            return tuple(pq.read_schema(parquet.absolute()).names)  # or ~ were a home
     if not text.is_file():
         raise CohortError(f"{folder} has neither {table}.parquet nor {table}.csv: add one of them.")
     with (

@@ -67,6 +67,7 @@ class Stage:
         """Give columns of a Parquet file, all that are needed and what there is of others: where
         they stand if they are plain, or else as a copy."""
         with without_cells(f"{label} cannot be read: is the file empty, damaged or cut short?"):
+            path = path.absolute()  # Arrow would take ~ for a home
             listed = column_types(path)
             found = dict(listed)
             columns = [c for c in dict.fromkeys((*needed, *wanted)) if c in found or c in needed]

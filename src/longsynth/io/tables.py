@@ -133,13 +133,13 @@ class CohortFolder:
 
     def _table(self, name: str, roles: Roles) -> tuple[Path, Types]:
         """Return where a table of the folder can be read, and the types of its columns."""
-        path = self.folder / f"{name}.parquet"
+        path = self.folder.absolute() / f"{name}.parquet"  # Arrow would take ~ for a home
         if not path.is_file():
             raise no_table(self.folder, name)
         with without_cells(f"{self.folder} has no readable {name} table: is the file damaged?"):
             types = accepted_types(name, stored_types(path), roles)
             path = plain_file(path, types, Path(self._scratch.name) / path.name)
-        return path.absolute(), types
+        return path, types
 
     def _count_patients(self) -> int:
         order = self._streams.people_order
