@@ -9,6 +9,7 @@ from longsynth.bundle import Bundle
 from longsynth.engines.distributed import Distributed, Source, sum_over
 from longsynth.errors import Refused
 from longsynth.methods.method import OpenMethod
+from longsynth.methods.origins import origin_of
 from longsynth.methods.registry import method_named
 from longsynth.needs import require_room
 from longsynth.plan import Plan
@@ -26,11 +27,11 @@ def fit(patients: Source, plan: Plan, *, noise: NoiseSource | None = None, jobs:
     is for tests: any source but OpenDP's marks the bundle TEST-ONLY.
     """
     require_room(plan)
-    method = plan.method
+    method, origin = plan.method, origin_of(plan.method)
     curator = Curator(plan.ledger, noise)  # lines 3 and 9: ρ_j allotted, over-spending refused
     released: dict[str, Released] = {}
     for stage in plan.stages:
-        so_far = Bundle(method.name, plan.schema, curator.ledger, dict(released))
+        so_far = Bundle(method.name, plan.schema, curator.ledger, dict(released), origin)
         features = partial(  # lines 1 and 2: public encoding, clipped contributions
             method.contributions, schema=plan.schema, stage=stage, so_far=so_far
         )
@@ -38,7 +39,7 @@ def fit(patients: Source, plan: Plan, *, noise: NoiseSource | None = None, jobs:
         for sums in sum_over(patients, statistics, features, jobs=jobs):
             released[sums.statistic.name] = curator.release(sums)  # lines 4 and 5
     # Lines 6 to 8 are post-processing: `Method.model` does them for anyone who has the bundle.
-    return Bundle(method.name, plan.schema, curator.ledger, released)  # line 10
+    return Bundle(method.name, plan.schema, curator.ledger, released, origin)  # line 10
 
 
 def fit_without_privacy(patients: Source, schema: Schema, method: str) -> Bundle:

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from longsynth.govern.finding import Finding
 
 
+def held(findings: Sequence["Finding"]) -> str:
+    """Say that all checks hold, and how many of them are for the reader to judge."""
+    cautions = sum(finding.caution for finding in findings)
+    judge = f"; judge for yourself what {cautions} marked NOTE say{'s' * (cautions == 1)}"
+    return f"All {len(findings)} checks hold{judge if cautions else ''}"
+
+
 def tell(findings: Sequence["Finding"], *, json: bool, after: str = "", failing: str) -> NoReturn:
     """Print every finding and exit: with `after` if all hold, else with what not to do."""
     failed = sum(not finding.good for finding in findings)
@@ -24,10 +31,11 @@ def tell(findings: Sequence["Finding"], *, json: bool, after: str = "", failing:
 
     console = stdout()
     for finding in findings:
-        mark = ("ok  ", "green") if finding.good else ("FAIL", "bold red")
+        mark = ("NOTE", "bold yellow") if finding.caution else ("ok  ", "green")
+        mark = mark if finding.good else ("FAIL", "bold red")
         console.print(Text.assemble(mark, f" {finding.sentence}"), soft_wrap=True)
     if failed:
         typer.echo(f"{failed} of {len(findings)} checks FAIL; {failing}")
     else:
-        typer.echo(f"All {len(findings)} checks hold.{after and ' ' + after}")
+        typer.echo(f"{held(findings)}.{after and ' ' + after}")
     raise typer.Exit(1 if failed else 0)

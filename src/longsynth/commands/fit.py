@@ -69,6 +69,8 @@ def fit(
         return
     if bundle.ledger.budget and (note := delta_warning(bundle.ledger.budget, bundle.patients)):
         typer.echo(f"Note: {note}")
+    if caution := bundle.origin.caution(bundle.method):
+        typer.echo(f"NOTE {caution}")
     if book is None:
         typer.echo("Note: no budget book was kept; repeated fits of these patients do not add up.")
     typer.echo(

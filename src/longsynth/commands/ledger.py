@@ -1,5 +1,7 @@
 """ledger: the account of a release."""
 
+import typer
+
 from longsynth.commands.options import Json, Release, print_json
 
 
@@ -17,3 +19,5 @@ def ledger(release: Release, json: Json = False) -> None:
 
     title = f"Ledger of {release}: '{bundle.method}', {bundle.patients:,} patients"
     show_ledger(stdout(), title, private_method(bundle.method), bundle.schema, bundle.ledger)
+    if caution := bundle.origin.caution(bundle.method):
+        typer.echo(f"NOTE {caution}")

@@ -9,6 +9,7 @@ def methods(json: Json = False) -> None:
     """List the generators and what each guarantees."""
     from longsynth.methods import DEFAULT
     from longsynth.methods.method import PrivateMethod
+    from longsynth.methods.origins import origin_of
     from longsynth.methods.registry import all_methods
 
     found = all_methods()
@@ -16,7 +17,13 @@ def methods(json: Json = False) -> None:
     if json:
         print_json(
             [
-                {"method": n, "private": private[n], "default": n == DEFAULT, "summary": m.summary}
+                {
+                    "method": n,
+                    "private": private[n],
+                    "default": n == DEFAULT,
+                    "summary": m.summary,
+                    "distribution": origin_of(m).distribution,
+                }
                 for n, m in found.items()
             ]
         )
@@ -27,7 +34,10 @@ def methods(json: Json = False) -> None:
 
     table = Table("method", "guarantee", "what it does", pad_edge=False)
     for name in sorted(found, key=lambda name: not private[name]):
+        origin = origin_of(found[name])
         guarantee = "(ε, δ) per patient" if private[name] else "NOT PRIVATE"
+        if private[name] and not origin.ours:
+            guarantee += f", says {origin.named}; longsynth has not proved it"
         table.add_row(name, guarantee, found[name].summary)
     stdout().print(table)
     typer.echo(f"`longsynth fit` takes {DEFAULT}, unless --method names another.")

@@ -29,6 +29,7 @@ def plan(
     json: Json = False,
 ) -> None:
     """Show everything a fit would release and what it would cost, before any patient is read."""
+    from longsynth.methods.origins import origin_of
     from longsynth.needs import needs_of
     from longsynth.plan import plan as make
     from longsynth.schema_file import load_schema
@@ -56,5 +57,7 @@ def plan(
     show_ledger(stdout(), title, made.method, made.schema, made.ledger)
     show_settings(stdout(), made.method, made.schema)
     show_constants(stdout(), made.schema)
+    if caution := origin_of(made.method).caution(made.method.name):
+        typer.echo(f"NOTE {caution}")
     typer.echo(f"A fit would need {needs_of(made).sentence}.")
     typer.echo(f"Next: longsynth fit COHORT --epsilon {epsilon:g} --delta {delta:g} --out RUN")
