@@ -33,11 +33,15 @@ def methods(json: Json = False) -> None:
     from longsynth.report.terminal import stdout
 
     table = Table("method", "guarantee", "what it does", pad_edge=False)
+    others: dict[str, str] = {}
     for name in sorted(found, key=lambda name: not private[name]):
         origin = origin_of(found[name])
         guarantee = "(ε, δ) per patient" if private[name] else "NOT PRIVATE"
         if private[name] and not origin.ours:
-            guarantee += f", says {origin.named}; longsynth has not proved it"
+            guarantee = "(ε, δ), not proved"
+            others[name] = origin.named
         table.add_row(name, guarantee, found[name].summary)
     stdout().print(table)
+    for name, package in others.items():
+        typer.echo(f"'{name}' comes from {package}: longsynth has not proved its sensitivity.")
     typer.echo(f"`longsynth fit` takes {DEFAULT}, unless --method names another.")
