@@ -27,11 +27,12 @@ def fit(patients: Source, plan: Plan, *, noise: NoiseSource | None = None, jobs:
     is for tests: any source but OpenDP's marks the bundle TEST-ONLY.
     """
     require_room(plan)
-    method, origin = plan.method, origin_of(plan.method)
+    method = plan.method
+    origin = origin_of(method)
     curator = Curator(plan.ledger, noise)  # lines 3 and 9: ρ_j allotted, over-spending refused
     released: dict[str, Released] = {}
     for stage in plan.stages:
-        so_far = Bundle(method.name, plan.schema, curator.ledger, dict(released), origin)
+        so_far = Bundle(method.name, plan.schema, curator.ledger, dict(released))
         features = partial(  # lines 1 and 2: public encoding, clipped contributions
             method.contributions, schema=plan.schema, stage=stage, so_far=so_far
         )

@@ -86,6 +86,11 @@ class Departs:
                 return changed(honest(batch), lambda side: np.repeat(side[[largest]], len(side), 0))
             case "the neighbour":
                 return changed(honest(batch), lambda side: np.roll(side, 1, axis=0))
+            case "the neighbour, on the left":
+                rows = honest(batch)
+                return {
+                    n: Contribution(f.right, np.roll(f.left, 1, axis=0)) for n, f in rows.items()
+                }
             case "the mean of the batch":
                 middle = replace(batch, gaps=batch.gaps - np.nanmean(batch.gaps))
                 return honest(middle)
@@ -102,6 +107,7 @@ DEPARTURES = (
     "the last patient",
     "the largest patient",
     "the neighbour",
+    "the neighbour, on the left",
     "the mean of the batch",
     "only among many",
     "one more at each call",
