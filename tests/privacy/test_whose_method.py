@@ -60,8 +60,18 @@ def manifest_of(folder: Path) -> dict[str, Any]:
 
 
 def about_code(findings: list[Finding]) -> Finding:
-    (found,) = [f for f in findings if "installed here" in f.sentence]
-    return found
+    found = [finding for finding in findings if "installed here" in finding.sentence]
+    assert len(found) == 1
+    return found[0]
+
+
+def caution_of(release: Path) -> str:
+    """The one caution of a release that holds."""
+    findings = verify(release)
+    assert all(finding.good for finding in findings)
+    found = [finding.sentence for finding in findings if finding.caution]
+    assert len(found) == 1
+    return found[0]
 
 
 @pytest.mark.parametrize("name", PRIVATE)
@@ -97,11 +107,8 @@ def test_a_release_of_others_says_whose_method_it_is(site: Path, tmp_path: Path)
     assert NOT_PROVED in top
     assert f"{PACKAGE} {THEIRS}" in top
     assert f"from `{PACKAGE}` version `{THEIRS}`, code with SHA-256 `{stated['sha256']}`" in rest
-    findings = verify(release)
-    assert all(finding.good for finding in findings)
-    (caution,) = [finding for finding in findings if finding.caution]
-    assert NOT_PROVED in caution.sentence
-    assert "The same code is installed here." in caution.sentence
+    assert NOT_PROVED in caution_of(release)
+    assert "The same code is installed here." in caution_of(release)
     assert load_release(release).origin == Origin(**stated)
 
 
@@ -117,9 +124,8 @@ def test_a_method_object_of_no_package_is_marked_though_it_has_a_name_of_ours(
     assert bundle.origin.distribution is None
     assert bundle.origin.sha256 == code_hash(__name__)
     release = written(bundle, tmp_path / "release")
-    (caution,) = [finding for finding in verify(release) if finding.caution]
-    assert "not installed as a package" in caution.sentence
-    assert NOT_PROVED in caution.sentence
+    assert "not installed as a package" in caution_of(release)
+    assert NOT_PROVED in caution_of(release)
 
 
 def test_a_method_put_into_our_list_is_still_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,8 +191,7 @@ def test_another_package_than_the_one_here_is_said(site: Path, tmp_path: Path) -
     release = written(fitted("honest"), tmp_path / "release")
     (site / "elsewhere_methods/__init__.py").write_text("# changed since\n")
     code_hash.cache_clear()
-    (caution,) = [finding for finding in verify(release) if finding.caution]
-    assert "Other code than that is installed here." in caution.sentence
+    assert "Other code than that is installed here." in caution_of(release)
 
 
 def test_the_fingerprint_covers_whose_method_it_is() -> None:
