@@ -72,7 +72,7 @@ def test_every_command_that_shows_the_release_says_it(place: Place) -> None:
         assert "NOTE method 'honest'" in said
         assert NOT_PROVED in said, command
     assert place.said("methods").count(NOT_PROVED) == 2  # of both methods of the package
-    assert "marked NOTE says" in place.said("verify", "run/release")
+    assert "read the 1 marked NOTE" in place.said("verify", "run/release")
 
 
 def test_who_signs_is_told_and_the_signature_holds(place: Place) -> None:

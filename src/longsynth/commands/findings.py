@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def held(findings: Sequence["Finding"]) -> str:
     """Say that all checks hold, and how many of them are for the reader to judge."""
     cautions = sum(finding.caution for finding in findings)
-    judge = f"; judge for yourself what {cautions} marked NOTE say{'s' * (cautions == 1)}"
-    return f"All {len(findings)} checks hold{judge if cautions else ''}"
+    marked = f"; read the {cautions} marked NOTE before you rely on them" if cautions else ""
+    return f"{len(findings)} checks hold{marked}"
 
 
 def tell(findings: Sequence["Finding"], *, json: bool, after: str = "", failing: str) -> NoReturn:
@@ -37,5 +37,5 @@ def tell(findings: Sequence["Finding"], *, json: bool, after: str = "", failing:
     if failed:
         typer.echo(f"{failed} of {len(findings)} checks FAIL; {failing}")
     else:
-        typer.echo(f"{held(findings)}.{after and ' ' + after}")
+        typer.echo(f"All {held(findings)}.{after and ' ' + after}")
     raise typer.Exit(1 if failed else 0)

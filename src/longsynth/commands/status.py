@@ -137,6 +137,6 @@ def _vouched(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _checked(found: "Standing") -> list[tuple[str, str]]:
     good, count = sum(finding.good for finding in found.findings), len(found.findings)
-    checked = held(found.findings).lower() if found.holds else f"{count - good} of {count} FAIL"
+    checked = f"all {held(found.findings)}" if found.holds else f"{count - good} of {count} FAIL"
     drawn = ", ".join(map(str, found.drawn)) or "nothing beside it"
     return [("verified", checked), ("drawn from it", drawn)]

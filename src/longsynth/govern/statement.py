@@ -130,7 +130,8 @@ def statement(bundle: Bundle, provenance: Provenance) -> str:
     warning = delta_warning(budget, ledger.patients)
     caution = bundle.origin.caution(bundle.method)
     mark = "" if ledger.noise == OPENDP else f"> **{ledger.noise}. Protects nobody.**\n\n"
-    mark += f"> **Caution: not a method of longsynth.** {caution}\n\n" if caution else ""
+    if caution:
+        mark += f"> **Caution: not a method of longsynth.** {caution[0].upper()}{caution[1:]}\n\n"
     mark += f"> **Warning.** {warning}\n\n" if warning else ""
     return f"""# Privacy statement: {schema.name}
 
