@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from longsynth.origin import UNKNOWN, Origin
 from longsynth.privacy.ledger import Ledger, Released
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
 from longsynth.schema import Schema
@@ -21,6 +22,7 @@ class Bundle:
     schema: Schema
     ledger: Ledger
     released: dict[str, Released]
+    origin: Origin = UNKNOWN  # of the method's code
 
     @property
     def patients(self) -> int:  # N
@@ -30,7 +32,7 @@ class Bundle:
     def fingerprint(self) -> str:
         """SHA-256 of everything a sampler may know."""
         promise = self.ledger.budget
-        parts = [self.method, dump(self.schema), str(self.patients), str(promise)]
+        parts = [self.method, str(self.origin), dump(self.schema), str(self.patients), str(promise)]
         for name, found in self.released.items():
             parts += [name, str(found.entry.rho), repr(found.entry.sigma), found.entry.noise]
             parts += [found.values.astype("<i8").tobytes().hex()]

@@ -9,6 +9,7 @@ from longsynth.bundle import Bundle
 from longsynth.engines.distributed import Distributed, Source, sum_over
 from longsynth.errors import Refused
 from longsynth.methods.method import OpenMethod
+from longsynth.methods.origins import origin_of
 from longsynth.methods.registry import method_named
 from longsynth.needs import require_room
 from longsynth.plan import Plan
@@ -27,6 +28,7 @@ def fit(patients: Source, plan: Plan, *, noise: NoiseSource | None = None, jobs:
     """
     require_room(plan)
     method = plan.method
+    origin = origin_of(method)
     curator = Curator(plan.ledger, noise)  # lines 3 and 9: ρ_j allotted, over-spending refused
     released: dict[str, Released] = {}
     for stage in plan.stages:
@@ -38,7 +40,7 @@ def fit(patients: Source, plan: Plan, *, noise: NoiseSource | None = None, jobs:
         for sums in sum_over(patients, statistics, features, jobs=jobs):
             released[sums.statistic.name] = curator.release(sums)  # lines 4 and 5
     # Lines 6 to 8 are post-processing: `Method.model` does them for anyone who has the bundle.
-    return Bundle(method.name, plan.schema, curator.ledger, released)  # line 10
+    return Bundle(method.name, plan.schema, curator.ledger, released, origin)  # line 10
 
 
 def fit_without_privacy(patients: Source, schema: Schema, method: str) -> Bundle:
@@ -49,9 +51,8 @@ def fit_without_privacy(patients: Source, schema: Schema, method: str) -> Bundle
         raise Refused(f"method '{method}' is private: give it a budget with epsilon and delta.")
     if isinstance(patients, Distributed):
         raise Refused(f"method '{method}' needs all records in one place: use the local engine.")
-    settled = schema.settled(patients.patients)
+    settled, curator = schema.settled(patients.patients), Curator(Ledger(None, patients.patients))
     learnt = chosen.learn(Cohort.joined(patients.batches()), settled)
-    curator = Curator(Ledger(None, patients.patients))
     released = {
         name: curator.disclose(name, "raw facts", np.float64(array).ravel().view(np.int64))
         for name, array in learnt.items()

@@ -24,6 +24,7 @@ from longsynth.govern.release import Release, release_files
 from longsynth.io.tables import CohortFolder
 from longsynth.methods import DEFAULT
 from longsynth.methods.method import PrivateMethod
+from longsynth.methods.origins import origin_of
 from longsynth.methods.registry import method_named
 from longsynth.needs import require_room
 from longsynth.plan import plan
@@ -88,6 +89,7 @@ def run_fit(
                 source.schema, source.patients, **promise, method=method, accounting=accounting
             )
             require_room(planned)  # before the book is charged
+            origin_of(planned.method)  # the same: a package without a name is refused
             if form:
                 allows(
                     form,

@@ -4,7 +4,7 @@ import platform
 from importlib.metadata import version
 from typing import Any
 
-VERSION = version("longsynth")
+VERSION, OPENDP_VERSION = version("longsynth"), version("opendp")
 
 
 def surroundings() -> dict[str, str]:

@@ -8,9 +8,7 @@ from mutants.mutant import Edit, Mutant
 
 PAGES = (
     *("noise", "sensitivity", "account", "clipping", "neighbours", "passes", "release", "words"),
-    "entrance",
-    "forgery",
-    "rendering",
+    *("entrance", "forgery", "rendering", "methods"),
 )
 _BY = re.compile(r"^Must be caught by \*\*(.+)\*\*\.$", re.MULTILINE)
 _DIFF = re.compile(r"^`(\S+)`\n\n```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -54,6 +54,13 @@ DETECTORS = (
         without=r"\[(others|ward.*|no id|nobody)\]|no_setting_opens|sees_a_leak",
     ),
     Detector(
+        "methods",
+        "that a row is its own patient's, and whose method a release names",
+        ("privacy/test_own_rows.py", "privacy/test_whose_method.py"),
+        without=r"same_bits_in_any_company\[(?!dp-score|copula-score-full)|\[(trust|dp-markov)\]"
+        r"|\[copula-score\]",
+    ),
+    Detector(
         "boundary",
         "sampling and verifying without the data",
         ("privacy/test_boundary.py",),

@@ -10,12 +10,15 @@ import pytest
 from contracts.engine_cohorts import Indiscreet, odd_folder, odd_schema
 from leaks.planted import write_csv, write_parquet
 from leaks.sentinels import MARK, found_in_error
-from longsynth import CohortError, CohortFolder, Refused, SparkCohort, plan
+from longsynth import CohortError, CohortFolder, Refused, SparkCohort, fit, plan
 from longsynth.engines.spark import cohort as spark_cohort
-from longsynth.errors import ArithmeticFault
+from longsynth.errors import ArithmeticFault, DependentRows
 from longsynth.fit import fit_without_privacy
+from longsynth.plan import plan_of
+from longsynth.privacy.budget import Budget
 from spark_sessions import Sessions
 from support import small_schema
+from third_party import Honest, Repeats
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -170,3 +173,17 @@ def test_a_method_that_keeps_no_promise_needs_all_records_in_one_place(
         pytest.raises(Refused, match="use the local engine"),
     ):
         fit_without_privacy(source, odd_schema(), "bootstrap")
+
+
+def test_a_method_that_repeats_one_patient_for_everybody_is_refused_on_executors_too(
+    folder: Path, sparks: Sessions
+) -> None:
+    with SparkCohort(sparks.on(), folder) as cohort:
+        good, bad = (
+            plan_of(method, cohort.schema, cohort.patients, Budget(8.0, 1e-4))
+            for method in (Honest(), Repeats())
+        )
+        assert fit(cohort, good).ledger.private
+        with pytest.raises(DependentRows) as caught:
+            fit(cohort, bad)
+    assert str(caught.value) == str(DependentRows())

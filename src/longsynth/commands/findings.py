@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from longsynth.govern.finding import Finding
 
 
+def held(findings: Sequence["Finding"]) -> str:
+    """Say that all checks hold, and how many of them are for the reader to judge."""
+    cautions = sum(finding.caution for finding in findings)
+    marked = f"; read the {cautions} marked NOTE before you rely on them" if cautions else ""
+    return f"{len(findings)} checks hold{marked}"
+
+
 def tell(findings: Sequence["Finding"], *, json: bool, after: str = "", failing: str) -> NoReturn:
     """Print every finding and exit: with `after` if all hold, else with what not to do."""
     failed = sum(not finding.good for finding in findings)
@@ -25,10 +32,11 @@ def tell(findings: Sequence["Finding"], *, json: bool, after: str = "", failing:
 
     console = stdout()
     for finding in findings:
-        mark = ("ok  ", "green") if finding.good else ("FAIL", "bold red")
+        mark = ("NOTE", "bold yellow") if finding.caution else ("ok  ", "green")
+        mark = mark if finding.good else ("FAIL", "bold red")
         console.print(Text.assemble(mark, f" {lines(finding.sentence)}"), soft_wrap=True)
     if failed:
         say(f"{failed} of {len(findings)} checks FAIL; {failing}")
     else:
-        say(f"All {len(findings)} checks hold.{after and ' ' + after}")
+        say(f"All {held(findings)}.{after and ' ' + after}")
     raise typer.Exit(1 if failed else 0)

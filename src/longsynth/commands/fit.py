@@ -71,6 +71,8 @@ def fit(
         return
     if bundle.ledger.budget and (note := delta_warning(bundle.ledger.budget, bundle.patients)):
         say(f"Note: {note}")
+    if caution := bundle.origin.caution(bundle.method):
+        say(f"NOTE {caution}")
     if book is None:
         say("Note: no budget book was kept; repeated fits of these patients do not add up.")
     say(

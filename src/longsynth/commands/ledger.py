@@ -1,6 +1,6 @@
 """ledger: the account of a release."""
 
-from longsynth.commands.options import Json, Release, print_json
+from longsynth.commands.options import Json, Release, print_json, say
 
 
 def ledger(release: Release, json: Json = False) -> None:
@@ -17,3 +17,5 @@ def ledger(release: Release, json: Json = False) -> None:
 
     title = f"Ledger of {release}: '{bundle.method}', {bundle.patients:,} patients"
     show_ledger(stdout(), title, private_method(bundle.method), bundle.schema, bundle.ledger)
+    if caution := bundle.origin.caution(bundle.method):
+        say(f"NOTE {caution}")

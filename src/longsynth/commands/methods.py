@@ -8,6 +8,7 @@ def methods(json: Json = False) -> None:
     """List the generators and what each guarantees."""
     from longsynth.methods import DEFAULT
     from longsynth.methods.method import PrivateMethod
+    from longsynth.methods.origins import origin_of
     from longsynth.methods.registry import all_methods
 
     found = all_methods()
@@ -15,7 +16,13 @@ def methods(json: Json = False) -> None:
     if json:
         print_json(
             [
-                {"method": n, "private": private[n], "default": n == DEFAULT, "summary": m.summary}
+                {
+                    "method": n,
+                    "private": private[n],
+                    "default": n == DEFAULT,
+                    "summary": m.summary,
+                    "distribution": origin_of(m).distribution,
+                }
                 for n, m in found.items()
             ]
         )
@@ -25,8 +32,15 @@ def methods(json: Json = False) -> None:
     from longsynth.report.terminal import stdout
 
     table = Table("method", "guarantee", "what it does", pad_edge=False)
+    others: dict[str, str] = {}
     for name in sorted(found, key=lambda name: not private[name]):
+        origin = origin_of(found[name])
         guarantee = "(ε, δ) per patient" if private[name] else "NOT PRIVATE"
+        if private[name] and not origin.ours:
+            guarantee = "(ε, δ), not proved"
+            others[name] = origin.named
         table.add_row(cell(name), guarantee, cell(found[name].summary))
     stdout().print(table)
+    for name, package in others.items():
+        say(f"'{name}' comes from {package}: longsynth has not proved its sensitivity.")
     say(f"`longsynth fit` takes {DEFAULT}, unless --method names another.")

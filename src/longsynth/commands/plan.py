@@ -31,6 +31,7 @@ def plan(
     json: Json = False,
 ) -> None:
     """Show everything a fit would release and what it would cost, before any patient is read."""
+    from longsynth.methods.origins import origin_of
     from longsynth.needs import needs_of
     from longsynth.plan import plan as make
     from longsynth.schema_file import load_schema
@@ -58,6 +59,8 @@ def plan(
     show_ledger(stdout(), title, made.method, made.schema, made.ledger)
     show_settings(stdout(), made.method, made.schema)
     show_constants(stdout(), made.schema)
+    if caution := origin_of(made.method).caution(made.method.name):
+        say(f"NOTE {caution}")
     say(f"A fit would need {needs_of(made).sentence}.")
     asked = ("--epsilon", f"{epsilon:g}", "--delta", f"{delta:g}")
     say(f"Next: {command_line('fit', 'COHORT', *asked, '--out', 'RUN')}")

@@ -88,6 +88,8 @@ def _vouched(found: "Release", signer: str | None, *, checked: bool) -> list[str
         f"It promises ε = {as_typed(budget.epsilon)}, δ = {as_typed(budget.delta)} to each of "
         f"{bundle.patients:,} patients, by method '{bundle.method}'."
     ]
+    if caution := bundle.origin.caution(bundle.method):
+        lines.append(f"NOTE {caution}")
     if provenance.fitted_by and signer:
         lines.append(f"{provenance.fitted_by} fitted it, {signer} signed it.")
     else:

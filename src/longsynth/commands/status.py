@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from longsynth.commands.findings import held
 from longsynth.commands.options import Json, print_json, say
 from longsynth.escaping import cell
 
@@ -68,8 +69,8 @@ def _show(found: "Standing") -> None:
     console.print(cell(f"{found.folder}: {what}"), highlight=False, style="bold")
     console.print(table)
     for finding in found.findings:
-        if not finding.good:
-            say(f"FAIL {finding.sentence}")
+        if finding.caution or not finding.good:
+            say(f"{'NOTE' if finding.good else 'FAIL'} {finding.sentence}")
     say("Next:")  # not through the console, which would break a command in two
     for command in found.next or ("nothing: it must not leave, and there is no promise to check",):
         say(f"  {command}")
@@ -107,7 +108,7 @@ def _promise(facts: dict[str, Any]) -> list[tuple[str, str]]:
         for a in facts["accounts"]
     ]
     return [
-        ("method", facts["method"]),
+        ("method", f"{facts['method']}, from {facts['method_from']}"),
         ("patients", f"{facts['patients']:,}"),
         (
             "ε spent",
@@ -137,6 +138,6 @@ def _vouched(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _checked(found: "Standing") -> list[tuple[str, str]]:
     good, count = sum(finding.good for finding in found.findings), len(found.findings)
-    checked = f"all {count} checks hold" if found.holds else f"{count - good} of {count} FAIL"
+    checked = f"all {held(found.findings)}" if found.holds else f"{count - good} of {count} FAIL"
     drawn = ", ".join(map(str, found.drawn)) or "nothing beside it"
     return [("verified", checked), ("drawn from it", drawn)]

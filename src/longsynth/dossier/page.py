@@ -63,6 +63,7 @@ def public_content(facts: Facts, drawn: Drawn) -> dict[str, Any]:
         "title": schema.name[:1].upper() + schema.name[1:],
         "patients": f"{bundle.patients:,}",
         "method": bundle.method,
+        "origin": bundle.origin,
         "summary": facts.summary,
         "version": facts.version,
         "fingerprint": bundle.fingerprint,

@@ -2,37 +2,71 @@
 has the same bits; an engine decides only where batches come from and where they are added."""
 
 import ctypes
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from math import ceil
 
 import numpy as np
 
+from longsynth.errors import DependentRows
 from longsynth.one_thread import one_thread
 from longsynth.privacy.statistic import Statistic
-from longsynth.privacy.sums import Contribution, Shared, Sums, add_up
-from longsynth.records import Cohort
+from longsynth.privacy.sums import Contribution, Rows, Shared, Sums, add_up
+from longsynth.records import Cohort, Ints
 
 KEPT = 128 << 20  # bytes
 CELLS = 3 << 18  # of a statistic's rows at once
+CHECKED = 8  # of so many batches of a pass one is checked, and the first always
+COMPANY = 7  # patients whose rows are made again together
 Contributions = Callable[[Cohort], Mapping[str, Contribution]]  # of one batch, by statistic
 
 
 def batch_sums(
-    batch: Cohort, statistics: Sequence[Statistic], contributions: Contributions
+    batch: Cohort, statistics: Sequence[Statistic], contributions: Contributions, number: int = 0
 ) -> dict[str, Sums]:
-    """Return the exact sum of every statistic over one batch, by name. Sums can be pickled."""
+    """Return the exact sum of every statistic over one batch, by name. Sums can be pickled.
+
+    `number` counts the batches of a pass that one engine or executor adds up: in the first, and in
+    some of the others, rows are made a second time and have to be the same.
+    """
     keep_freed_memory()
     total: dict[str, Sums] = {}
+    size = _together(batch.patients, statistics)
+    checked = number == 0 or secrets.randbelow(CHECKED) == 0
+    where = secrets.randbelow(ceil(batch.patients / size)) if checked and batch.patients else -1
     with one_thread(), np.errstate(all="ignore"):  # no warning may tell of a wild value
-        for part in batch.batches(_together(batch.patients, statistics)):
+        for place, part in enumerate(batch.batches(size)):
+            chosen = _chosen(part) if place == where else []  # before a method can write into it
             rows, shared = contributions(part), Shared()
             found = {s.name: add_up(s, rows[s.name], shared) for s in statistics}
             for name, sums in found.items():
                 if sums.rows != part.patients:
                     raise TypeError(f"'{name}' needs one row for each patient of a batch")
             total = added(total, found)
+            before = [_rows_at(at, rows, statistics) for at, _ in chosen]
+            for expected, (_, few) in zip(before, chosen, strict=True):
+                after = _rows_at(slice(None), contributions(few), statistics)
+                if not all(map(np.array_equal, expected, after)):
+                    raise DependentRows
     return total
+
+
+def _chosen(part: Cohort) -> list[tuple[Ints, Cohort]]:
+    """Return places in a part and copies of who stands there: one patient alone, and some others in
+    random order without that one. Whoever is let into all rows is missing from one of the two."""
+    drawn = secrets.SystemRandom().sample(range(part.patients), min(part.patients, 1 + COMPANY))
+    places = [np.array(found, np.int64) for found in (drawn[:1], drawn[1:]) if found]
+    return [(place, part.take(place)) for place in places]
+
+
+def _rows_at(
+    place: Ints | slice, rows: Mapping[str, Contribution], statistics: Sequence[Statistic]
+) -> list[Rows]:
+    """Return both sides of each statistic; of chosen places copies, as a method may use its memory
+    again."""
+    sides = [side for s in statistics for side in rows[s.name][: 2 if s.left else 1]]
+    return [side[place] for side in sides]
 
 
 def _together(patients: int, statistics: Sequence[Statistic]) -> int:

@@ -23,11 +23,12 @@ def sum_over(
     and when, changes none.
     """
 
-    def work(batch: Cohort) -> dict[str, Sums]:
-        return batch_sums(batch, statistics, contributions)
+    def work(numbered: tuple[int, Cohort]) -> dict[str, Sums]:
+        number, batch = numbered
+        return batch_sums(batch, statistics, contributions, number)
 
     totals: dict[str, Sums] = {}
-    for sums in in_threads(work, patients.batches(), jobs):
+    for sums in in_threads(work, enumerate(patients.batches()), jobs):
         totals = added(totals, sums)
     if not totals:
         raise CohortError("the patient table is empty: there is nobody to protect or to describe.")

@@ -7,3 +7,4 @@ from dataclasses import dataclass
 class Finding:
     good: bool
     sentence: str
+    caution: bool = False  # it holds, but whoever relies on it has to know this and to judge it

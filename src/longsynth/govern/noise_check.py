@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longsynth.bundle import Bundle
+from longsynth.errors import ReleaseError
 from longsynth.govern.possible_sums import possible_sums
 from longsynth.govern.similar_numbers import similar_numbers
 from longsynth.methods.fact import Fact
@@ -155,6 +156,11 @@ def _fact(fact: Fact, bundle: Bundle) -> Iterator[Look]:
     """A fact's sums less their public values are weighted noise, and nothing else."""
     apart, variance, rounded, step = -float(bundle.patients * fact.value), 0.0, 0.0, np.inf
     for name, weights in fact.weights.items():
+        if name not in bundle.released:
+            raise ReleaseError(
+                f"method '{bundle.method}' states a fact about a line '{name}', which it does not "
+                "release: ask its author."
+            )
         if not weights.nnz:
             return
         entry, values = bundle.released[name].entry, bundle.released[name].values.astype(float)

@@ -1,8 +1,8 @@
 """The release folder: five files, every byte of which follows from the bundle and its provenance.
 
 So a folder is read by taking the few facts that make them (method, number of patients, budget,
-schema, integers; who fitted, under which form and book), planning anew, and making all files
-again: whatever else a file says is either the same bytes or a forgery.
+schema, integers; whose code the method is, who fitted, under which form and book), planning anew,
+and making all files again: whatever else a file says is either the same bytes or a forgery.
 """
 
 import json
@@ -21,15 +21,17 @@ from longsynth.errors import ReleaseError
 from longsynth.govern.ledger_file import ledger_json
 from longsynth.govern.provenance import Provenance, provenance_json, read_provenance
 from longsynth.govern.statement import statement
+from longsynth.methods.origins import origin_of
+from longsynth.origin import is_method_name, origin_json, read_origin
 from longsynth.plan import plan
 from longsynth.privacy.budget import ACCOUNTINGS, Accounting
 from longsynth.privacy.ledger import Released
 from longsynth.privacy.noise import OPENDP, TEST_ONLY
 from longsynth.schema_file import dump, parse_text
 from longsynth.suggesting import command_line
-from longsynth.version import VERSION
+from longsynth.version import OPENDP_VERSION, VERSION
 
-FORMAT = 3
+FORMAT = 4
 CONTENT = ("STATEMENT.md", "ledger.json", "schema.yaml", "statistics.json")
 ALLOWED = (*CONTENT, "manifest.json")
 LARGEST = {"statistics.json": 500_000_000}  # bytes; of every other file a million
@@ -39,6 +41,7 @@ class Release(NamedTuple):
     bundle: Bundle
     provenance: Provenance = Provenance()
     version: str = VERSION  # of the longsynth that wrote it
+    opendp: str = OPENDP_VERSION  # which drew the noise
 
 
 def release_files(release: Release) -> dict[str, bytes]:
@@ -47,6 +50,11 @@ def release_files(release: Release) -> dict[str, bytes]:
     if not bundle.ledger.private:
         raise ReleaseError(
             f"method '{bundle.method}' is NOT PRIVATE: what it learnt may not be released."
+        )
+    if not is_method_name(bundle.method):
+        raise ReleaseError(
+            f"{bundle.method!r} cannot stand as the name of a method: use up to 64 letters, digits "
+            "and . _ - signs."
         )
     integers = {name: released.values.tolist() for name, released in bundle.released.items()}
     files = {
@@ -59,6 +67,8 @@ def release_files(release: Release) -> dict[str, bytes]:
         {
             "format": FORMAT,
             "longsynth": release.version,
+            "opendp": release.opendp,
+            "method": origin_json(bundle.origin),
             "fingerprint": bundle.fingerprint,
             "provenance": provenance_json(release.provenance),
             "files": {name: sha256(files[name]).hexdigest() for name in CONTENT},
@@ -119,14 +129,20 @@ def read_release(folder: Path) -> Release:
     entries = tuple(replace(entry, noise=promise.noise) for entry in planned.ledger.entries)
     released = {e.statistic.name: Released(_integers(folder, integers, e), e) for e in entries}
     ledger = replace(planned.ledger, entries=entries)
-    version = str(manifest.get("longsynth"))
-    if not re.fullmatch(r"\d+(\.\d+){1,2}\w{0,8}", version):
-        raise ReleaseError(f"{folder / 'manifest.json'} names no version of longsynth.")
+    version, opendp = (_version(folder, manifest, name) for name in ("longsynth", "opendp"))
+    origin = read_origin(manifest.get("method"))
+    if origin is None or (origin.ours and origin.version != version):
+        raise ReleaseError(f"{folder / 'manifest.json'} does not say whose code the method is.")
+    if origin.ours and not origin_of(planned.method).ours:
+        raise ReleaseError(
+            f"{folder / 'manifest.json'} says that '{promise.method}' is a method of longsynth, "
+            "which has no such method."
+        )
     provenance = read_provenance(manifest.get("provenance"))
     if provenance is None:
         raise ReleaseError(f"{folder / 'manifest.json'} does not hold the provenance of a fit.")
-    bundle = Bundle(planned.method.name, planned.schema, ledger, released)
-    return Release(bundle, provenance, version)
+    bundle = Bundle(planned.method.name, planned.schema, ledger, released, origin)
+    return Release(bundle, provenance, version, opendp)
 
 
 class _Promise(NamedTuple):
@@ -188,6 +204,13 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ReleaseError(f"{folder / name} is not the JSON that longsynth writes.")
     return content
+
+
+def _version(folder: Path, manifest: dict[str, Any], name: str) -> str:
+    found = str(manifest.get(name))
+    if not re.fullmatch(r"\d+(\.\d+){1,2}\w{0,8}", found):
+        raise ReleaseError(f"{folder / 'manifest.json'} names no version of {name}.")
+    return found
 
 
 def _integers(folder: Path, content: dict[str, Any], entry: Any) -> np.ndarray[Any, Any]:

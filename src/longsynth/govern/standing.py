@@ -94,6 +94,9 @@ def _promise(found: Release) -> dict[str, Any]:
     ]
     return {
         "method": bundle.method,
+        "method_from": bundle.origin.named,
+        "method_sha256": bundle.origin.sha256,
+        "proved_by_longsynth": bundle.origin.ours,
         "patients": bundle.patients,
         "epsilon": budget.epsilon,
         "delta": budget.delta,

@@ -10,6 +10,7 @@ from longsynth.bundle import Bundle
 from longsynth.escaping import markdown
 from longsynth.govern.ledger_file import promised
 from longsynth.govern.provenance import Provenance
+from longsynth.origin import Origin
 from longsynth.privacy.budget import ACCOUNTINGS, Budget, epsilon_of
 from longsynth.privacy.noise import OPENDP
 
@@ -80,6 +81,14 @@ def people(provenance: Provenance) -> str:
     return (by or "") + (form or "")
 
 
+def method_code(origin: Origin) -> str:
+    """Say whose code the method is, as far as the fit could tell."""
+    named = f"from `{origin.distribution}` version `{origin.version}`"
+    if origin.distribution is None:
+        named = f"from {origin.named}"
+    return named + (f", code with SHA-256 `{origin.sha256}`" if origin.sha256 else "")
+
+
 def book_section(provenance: Provenance) -> str:
     """The guarantee of a book is its cap: ρ adds up, ε is converted once."""
     if provenance.book is None:
@@ -121,7 +130,10 @@ def statement(bundle: Bundle, provenance: Provenance) -> str:
         for e in ledger.entries
     ]
     warning = delta_warning(budget, ledger.patients)
+    caution = bundle.origin.caution(bundle.method)
     mark = "" if ledger.noise == OPENDP else f"> **{ledger.noise}. Protects nobody.**\n\n"
+    if caution:
+        mark += f"> **Caution: not a method of longsynth.** {caution[0].upper()}{caution[1:]}\n\n"
     mark += f"> **Warning.** {warning}\n\n" if warning else ""
     return f"""# Privacy statement
 
@@ -135,7 +147,7 @@ private for patients with
 was taken, group, event and site.
 - **Adjacency**: replacing that record by any other. The number of patients, \
 {ledger.patients:,}, is public.
-- **Method**: `{bundle.method}`. All that left the data are {
+- **Method**: `{bundle.method}`, {method_code(bundle.origin)}. All that left the data are {
         sum(e.statistic.dimension for e in ledger.entries):,} whole numbers with {
         ledger.noise
     } noise; the rest is computed from them and \

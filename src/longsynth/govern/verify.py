@@ -35,6 +35,7 @@ from longsynth.govern.synthetic_folder import (
     write_synthetic,
 )
 from longsynth.methods.fact import facts_of
+from longsynth.methods.origins import installed_here, origin_of
 from longsynth.methods.registry import method_named, model_of
 from longsynth.privacy.noise import OPENDP
 from longsynth.schema import Schema
@@ -93,6 +94,7 @@ def _findings(
         if sealed
         else "manifest.json does NOT match: a file was changed after the fit.",
     )
+    yield _whose(bundle)
     yield from _account(bundle, unchanged="ledger.json" not in changed)
     model_of(bundle)
     yield Finding(True, "the model was rebuilt from the released integers alone.")
@@ -121,6 +123,30 @@ def _only(folder: Path, needed: tuple[str, ...], *optional: str) -> Finding:
     return Finding(True, f"{folder} holds the files it should and no other.")
 
 
+def _whose(bundle: Bundle) -> Finding:
+    """Say whose code the method is, by the manifest, and whether the same is installed here."""
+    told, here = bundle.origin, installed_here()
+    if caution := told.caution(bundle.method):
+        same = told == origin_of(method_named(bundle.method))
+        found = "The same code is" if same else "Other code than that is"
+        return Finding(True, f"{caution} {found} installed here.", caution=True)
+    claims = f"it claims to come from longsynth {told.version}"
+    if told == here:
+        return Finding(True, f"{claims}, whose code has the same hash as the one installed here.")
+    if told.version == here.version:
+        return Finding(
+            True,
+            f"{claims}, but from code with another hash ({told.sha256}) than the {here.version} "
+            f"installed here ({here.sha256}): one of the two was changed. Ask who made it which.",
+            caution=True,
+        )
+    return Finding(
+        True,
+        f"{claims}, and {here.version} is installed here: to compare the code, install "
+        f"longsynth=={told.version} and verify again.",
+    )
+
+
 def _account(bundle: Bundle, *, unchanged: bool) -> Iterator[Finding]:
     if not unchanged:
         yield Finding(False, "the lines of ledger.json do NOT add up to the promise it states.")
@@ -145,7 +171,7 @@ def _account(bundle: Bundle, *, unchanged: bool) -> Iterator[Finding]:
         f"the noise is stated to be {OPENDP}; no one can prove that from the numbers alone.",
     )
     looks = check_noise(bundle, facts_of(method_named(bundle.method), bundle.schema))
-    yield Finding(looks.outcome != "impossible", looks.sentence)
+    yield Finding(looks.outcome != "impossible", looks.sentence, caution=looks.outcome == "unusual")
 
 
 def _synthetic(bundle: Bundle, folder: Path) -> Iterator[Finding]:

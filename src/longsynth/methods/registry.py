@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 from longsynth.bundle import Bundle
 from longsynth.errors import Refused
@@ -10,6 +10,7 @@ from longsynth.methods.method import Method, PrivateMethod
 from longsynth.methods.nonprivate.bootstrap import Bootstrap
 from longsynth.methods.nonprivate.gaussian import ScoreDiff, TemporalPCA
 from longsynth.methods.nonprivate.independent import Independent
+from longsynth.methods.origins import ENTRY_POINTS
 from longsynth.methods.private.copula.method import CopulaScore
 from longsynth.methods.private.dp_markov import DPMarkov
 from longsynth.methods.private.dp_score import DPScore
@@ -28,19 +29,12 @@ METHODS: dict[str, Method] = {
     "trust": Trust(),
     "copula-score": CopulaScore(),
 }
-ENTRY_POINTS = "longsynth.methods"  # name = "package.module:MethodClass"
 
 
 def all_methods() -> dict[str, Method]:
     """Ours and those of installed packages; ours cannot be replaced."""
-    points = entry_points(group=ENTRY_POINTS)
-    for point in points:
-        if not is_name(point.name):
-            raise Refused(
-                f"a package adds the method {point.name!r}, which cannot stand as a name: remove "
-                "the package, or ask its author for a plain name."
-            )
-    return {point.name: point.load()() for point in points} | METHODS
+    points = (p for p in entry_points(group=ENTRY_POINTS) if p.name not in METHODS)
+    return {point.name: _loaded(point) for point in points} | METHODS
 
 
 def method_named(name: str) -> Method:
@@ -48,6 +42,21 @@ def method_named(name: str) -> Method:
     if found is None:
         raise Refused(f"method {name!r} is unknown: {_instead_of(name, all_methods())}")
     return found
+
+
+def _loaded(point: EntryPoint) -> Method:
+    if not is_name(point.name):
+        raise Refused(
+            f"a package adds the method {point.name!r}, which cannot stand as a name: remove the "
+            "package, or ask its author for a plain name."
+        )
+    method: Method = point.load()()
+    if method.name != point.name:  # a release would name another method than the one that made it
+        raise Refused(
+            f"method {point.name!r} calls itself {method.name!r}: its author has to use one name, "
+            "or uninstall it."
+        )
+    return method
 
 
 def _instead_of(name: str, known: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from longsynth.engines.spark.executor import FAILURE
-from longsynth.errors import ArithmeticFault, CohortError, Refused
+from longsynth.errors import ArithmeticFault, CohortError, DependentRows, Refused
 from longsynth.reader_errors import without_cells
 
 T = TypeVar("T")
@@ -58,6 +58,8 @@ def _explained(doing: str, error: Exception) -> Exception:
 def _from_executor(doing: str, name: str) -> Exception:
     if name == ArithmeticFault.__name__:
         return ArithmeticFault("an exact sum failed its check on an executor; nothing was released")
+    if name == DependentRows.__name__:
+        return DependentRows()
     if name == MemoryError.__name__:
         return CohortError(
             f"Spark could not {doing}: an executor's Python ran out of memory. Give more partitions"

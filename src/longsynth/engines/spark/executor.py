@@ -116,9 +116,9 @@ def sum_patients(
 ) -> Batches:
     """Add up this part's patients: one exact sum for each statistic."""
     sums: dict[str, Sums] = {}
-    for found in _patients(batches, schema):
+    for number, found in enumerate(_patients(batches, schema)):
         cohort = pack(found, schema)
-        sums = added(sums, batch_sums(cohort, statistics, contributions))
+        sums = added(sums, batch_sums(cohort, statistics, contributions, number))
     totals = Totals()
     for name, total in sums.items():
         totals.add(name, total.total, total.rows)
