@@ -58,9 +58,10 @@ class NoiseCheck:
         often = in_words(self.chance)
         match self.outcome:
             case "like noise":
+                worst = f"honest noise looks at least this unusual in {often}"
                 return (
                     f"the numbers look like noise of the stated size in {len(self.tests)} tests: "
-                    f"honest noise looks at least this unusual in {often}."
+                    f"{worst if self.chance < 1 else 'nothing is unusual'}."
                 )
             case "unusual":
                 return (
