@@ -1,8 +1,12 @@
 """verify: anyone checks a release, and a synthetic folder, without the data."""
 
+import filecmp
+import os
 import tempfile
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -34,11 +38,16 @@ from longsynth.govern.synthetic_folder import (
     write_synthetic,
 )
 from longsynth.methods.registry import model_of
+from longsynth.model.model import Model
+from longsynth.needs import require_room_for_drawing
 from longsynth.privacy.noise import OPENDP
 from longsynth.schema import Schema
+from longsynth.synthetic import Synthetic
 from longsynth.version import surroundings
 
 TOLERANCE = 1e-6  # of a variable's range, on another platform
+SLACK, MARGIN = 2, 1_000_000  # of bytes drawn again: other platforms may pack them otherwise
+TOLD = 20  # files of a folder that are named
 
 
 def verify(
@@ -91,7 +100,7 @@ def _findings(
         else "manifest.json does NOT match: a file was changed after the fit.",
     )
     yield from _account(bundle, unchanged="ledger.json" not in changed)
-    model_of(bundle)
+    model = model_of(bundle)
     yield Finding(True, "the model was rebuilt from the released integers alone.")
     manifest = read_file(release, "manifest.json")
     yield from check_signature(release, manifest, found.provenance, trusted)
@@ -100,21 +109,29 @@ def _findings(
         if is_signed(release):
             yield check_signer(form, read_signature(release).signer)
     if synthetic is not None:
-        yield from _synthetic(bundle, synthetic)
+        yield from _synthetic(bundle, model, synthetic)
 
 
 def _only(folder: Path, needed: tuple[str, ...], *optional: str) -> Finding:
+    known = {*needed, *optional}
     try:
         inner = {str(parent) for name in needed for parent in Path(name).parents}
-        present = {str(p.relative_to(folder)) for p in folder.rglob("*")} - inner
+        found = (str(p.relative_to(folder)) for p in folder.rglob("*"))
+        present = set(islice((name for name in found if name not in inner), len(known) + TOLD))
     except OSError as error:
         raise ReleaseError(f"{folder} cannot be read: {error.strerror}.") from None
-    strange, lacking = sorted(present - {*needed, *optional}), sorted(set(needed) - present)
+    strange = sorted(present - known)
+    lacking = sorted(name for name in needed if not os.path.lexists(folder / name))
     if lacking:
-        return Finding(False, f"{folder} lacks {', '.join(lacking)}.")
+        return Finding(False, f"{folder} lacks {_told(lacking)}.")
     if strange:
-        return Finding(False, f"{folder} also holds {', '.join(map(repr, strange))}.")
+        return Finding(False, f"{folder} also holds {_told(list(map(repr, strange)))}.")
     return Finding(True, f"{folder} holds the files it should and no other.")
+
+
+def _told(names: list[str]) -> str:
+    more = ["and more"] if len(names) > TOLD else []
+    return ", ".join([*names[:TOLD], *more])
 
 
 def _account(bundle: Bundle, *, unchanged: bool) -> Iterator[Finding]:
@@ -149,10 +166,12 @@ def _account(bundle: Bundle, *, unchanged: bool) -> Iterator[Finding]:
         )
 
 
-def _synthetic(bundle: Bundle, folder: Path) -> Iterator[Finding]:
+def _synthetic(bundle: Bundle, model: Model, folder: Path) -> Iterator[Finding]:
     recipe = read_recipe(folder)
     yield _only(folder, recipe.files)
-    sizes = {n: regular_size(folder / n) for n in recipe.files if (folder / n).exists()}
+    if not all(os.path.lexists(folder / name) for name in recipe.files):
+        return
+    size = sum(regular_size(folder / name) for name in recipe.files)
     if not recipe.private:
         yield Finding(False, f"{folder} says of itself that it is NOT PRIVATE.")
         return
@@ -160,17 +179,35 @@ def _synthetic(bundle: Bundle, folder: Path) -> Iterator[Finding]:
         yield Finding(False, f"{folder} was NOT drawn from this release.")
         return
     found = sum(pq.read_metadata(folder / name).num_rows for name in recipe.people)
-    size = sum(sizes[name] for name in recipe.people)
-    if found != recipe.patients or (recipe.form != "meds" and size < found):  # a byte each
+    if found != recipe.patients:
         yield Finding(False, f"{folder} does NOT hold the patients that its recipe names.")
         return
+    require_room_for_drawing(bundle.schema, recipe.patients)
     with tempfile.TemporaryDirectory(prefix="longsynth-") as scratch:
-        write_synthetic(Path(scratch), model_of(bundle), recipe)
-        yield _compared(bundle.schema, folder, Path(scratch), recipe)
+        again = Path(scratch)
+        try:
+            write_synthetic(again, model, recipe, partial(_no_more_than, size, again))
+        except _TooMuch:
+            yield Finding(False, f"{folder} is too small for the patients that its recipe names.")
+        else:
+            yield _compared(bundle.schema, folder, again, recipe)
+
+
+class _TooMuch(Exception):
+    """More was drawn again than a folder holds."""
+
+
+def _no_more_than(size: int, again: Path, chunks: Iterator[Synthetic]) -> Iterator[Synthetic]:
+    """Pass chunks on until what is written outgrows the folder that it shall equal: a folder keeps
+    its reader busy no longer than its own bytes are worth."""
+    for chunk in chunks:
+        if sum(p.stat().st_size for p in again.rglob("*") if p.is_file()) > SLACK * size + MARGIN:
+            raise _TooMuch
+        yield chunk
 
 
 def _compared(schema: Schema, folder: Path, again: Path, recipe: Recipe) -> Finding:
-    if all((folder / name).read_bytes() == (again / name).read_bytes() for name in recipe.files):
+    if all(filecmp.cmp(folder / name, again / name, shallow=False) for name in recipe.files):
         return Finding(
             True, f"{folder} was drawn again from seed {recipe.seed}: bit for bit the same."
         )
@@ -204,6 +241,9 @@ def _close(schema: Schema, folder: Path, again: Path, recipe: Recipe) -> bool:
     ranges = {v.name: v.bounds[1] - v.bounds[0] for v in schema.variables}
     ranges |= {"time": schema.max_gap, "weight": 1.0}
     for name in ("patients.parquet", "observations.parquet"):
+        kept, drawn = (pq.read_metadata(d / name) for d in (folder, again))
+        if kept.num_rows != drawn.num_rows or not kept.schema.equals(drawn.schema):
+            return False  # before anything is read: few bytes can claim many rows
         left, right = (pq.read_table(d / name) for d in (folder, again))
         if not left.schema.equals(right.schema, check_metadata=True) or len(left) != len(right):
             return False
