@@ -146,6 +146,28 @@ def test_a_small_release_that_claims_much_is_refused_at_once(claim: str, tmp_pat
     refused("verify", folder)
 
 
+@pytest.mark.parametrize("method", ["copula-score", "dp-markov"])
+def test_a_wide_release_that_has_all_its_few_numbers_is_refused(
+    method: str, tmp_path: Path
+) -> None:
+    """What these methods release does not grow with the slots, or grows slowly."""
+    about = {"longsynth": 1, "name": "x", "slots": 2000, "max_gap": 24.0}
+    schema = Schema.model_validate(about | {"variables": variables(60), "site": MANY_SITES})
+    planned = plan(schema, 1000, epsilon=4.0, delta=1e-6, method=method, accounting="zcdp")
+    zeros = {e.statistic.name: [0] * e.statistic.dimension for e in planned.ledger.entries}
+    statistics = json.dumps(zeros, separators=(",", ":")).encode()
+    assert len(statistics) < 1_000_000
+    folder = hostile(
+        tmp_path / "release",
+        method=method,
+        statistics=statistics,
+        slots=2000,
+        variables=variables(60),
+        site=MANY_SITES,
+    )
+    assert "needs about" in refused("verify", folder)
+
+
 def test_the_refusal_says_what_it_would_take(tmp_path: Path) -> None:
     said = refused("verify", hostile(tmp_path / "release", slots=2000, variables=variables(60)))
     assert "2,000 slots × 60 variables needs about" in said
@@ -219,7 +241,7 @@ def test_no_more_is_drawn_again_than_a_folder_holds(
         forged(drawn / name, 0, pa.schema([("patient_id", pa.int64())]))
     drawn.joinpath("synthetic.json").write_bytes(recipe_json(recipe))
     said = refused("verify", release, drawn)
-    assert ("is too small for the patients" if all_there else "lacks ") in said
+    assert ("does NOT hold the patients" if all_there else "lacks ") in said
 
 
 def test_a_table_that_claims_more_rows_is_not_read(
