@@ -2,7 +2,6 @@
 
 import filecmp
 import os
-import tempfile
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
@@ -42,6 +41,7 @@ from longsynth.model.model import Model
 from longsynth.needs import require_room_for_drawing
 from longsynth.privacy.noise import OPENDP
 from longsynth.schema import Schema
+from longsynth.scratch import ScratchFolder
 from longsynth.synthetic import Synthetic
 from longsynth.version import surroundings
 
@@ -183,8 +183,8 @@ def _synthetic(bundle: Bundle, model: Model, folder: Path) -> Iterator[Finding]:
         yield others
         return
     require_room_for_drawing(bundle.schema, recipe.patients)
-    with tempfile.TemporaryDirectory(prefix="longsynth-") as scratch:
-        again = Path(scratch)
+    with ScratchFolder() as scratch:
+        again = scratch.path
         try:
             write_synthetic(again, model, recipe, partial(_no_more_than, size, again))
         except _TooMuch:

@@ -4,7 +4,6 @@ What is not plain is copied first into columns in which no single cell can stop 
 can quote cells, so none of them is passed on.
 """
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from longsynth.errors import CohortError
 from longsynth.io.lines import csv_header, csv_to_parquet
 from longsynth.io.plain import column_types, plain_file
 from longsynth.io.sql import literal, no_glob
+from longsynth.scratch import ScratchFolder
 
 MEMORY, MEMORY_A_VARIABLE = 512, 8  # MB that DuckDB may hold before it sorts on disk
 
@@ -35,8 +35,8 @@ class Stage:
     """Close it to remove its scratch."""
 
     def __init__(self, variables: int) -> None:
-        self._scratch = tempfile.TemporaryDirectory(prefix="longsynth-")
-        self.folder = Path(self._scratch.name)
+        self._scratch = ScratchFolder()
+        self.folder = self._scratch.path
         self._copies = 0
         self.connection = duckdb.connect(
             ":memory:",
@@ -45,7 +45,7 @@ class Stage:
                 "autoload_known_extensions": "false",
                 "memory_limit": f"{MEMORY + MEMORY_A_VARIABLE * variables}MB",
                 "threads": "2",
-                "temp_directory": self._scratch.name,
+                "temp_directory": str(self.folder),
             },
         )
         self.run("SET enable_progress_bar = false")  # in a notebook it would count private rows
@@ -56,7 +56,7 @@ class Stage:
 
     def __exit__(self, *_: object) -> None:
         self.connection.close()
-        self._scratch.cleanup()
+        self._scratch.close()
 
     def run(self, query: str) -> None:
         self.connection.execute(query)

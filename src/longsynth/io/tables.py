@@ -6,7 +6,6 @@ Files that rise by patient are streamed as they are; others DuckDB sorts, out of
 Its messages can quote cells, so none of them is passed on.
 """
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +33,7 @@ from longsynth.io.streams import Streams
 from longsynth.io.unquoted import unquoted
 from longsynth.records import Cohort
 from longsynth.schema import Schema
+from longsynth.scratch import ScratchFolder
 from longsynth.slots import COUNTED, Placed, placed
 
 MEMORY, MEMORY_A_VARIABLE = 256, 8  # MB that DuckDB may hold before it sorts on disk
@@ -45,11 +45,11 @@ class CohortFolder:
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         self.schema = cohort_schema(self.folder)
-        self._scratch = tempfile.TemporaryDirectory(prefix="longsynth-")
+        self._scratch = ScratchFolder()
         self._counts: Counter[str] | None = None  # of a full pass
         self._uneven = 0  # lines of CSV with too many or too few cells
         memory = MEMORY + MEMORY_A_VARIABLE * len(self.schema.variables)
-        self._connection = connect(self._scratch.name, memory=memory, threads=2)
+        self._connection = connect(str(self._scratch.path), memory=memory, threads=2)
         try:
             self._prepare()
             self.patients = self._count_patients()
@@ -65,7 +65,7 @@ class CohortFolder:
 
     def close(self) -> None:
         self._connection.close()
-        self._scratch.cleanup()
+        self._scratch.close()
 
     def batches(self) -> Iterator[Cohort]:
         """Yield every patient of the patient table once, the same number in every batch."""
@@ -141,7 +141,7 @@ class CohortFolder:
     def _table(self, name: str, columns: list[str]) -> tuple[Path, dict[str, pa.DataType]]:
         """Return where a table of the folder can be read as Parquet, and its types."""
         path, text = self.folder / f"{name}.parquet", self.folder / f"{name}.csv"
-        copy = Path(self._scratch.name) / f"{name}.parquet"
+        copy = self._scratch.path / f"{name}.parquet"
         if not path.is_file():
             if not text.is_file():
                 raise CohortError(
