@@ -24,8 +24,7 @@ RELEASED = 120  # bytes of a number that is released, until it is written
 PRODUCT, CELL, DRAW = 5e-11, 15e-9, 15e-6  # core-seconds each: SYRK, a cell on its way, noise
 DRAWN = 6  # copies of the cells of a chunk of synthetic patients, until they are written
 DRAWN_CELL = 2e-7  # core-seconds to draw and write one of them
-SETTING = "LONGSYNTH_HOURS"  # an environment variable: the most that building a model may take
-HOURS = 1.0  # of one core, unless it is set
+HOURS = 4.0  # of one core: a model that takes longer to build is neither fitted nor read
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ def require_room(plan: Plan) -> None:
 
 
 def require_room_for_model(method: Method, schema: Schema, patients: int) -> None:
-    """Refuse to build a model that takes more than this machine or the owner's patience has."""
+    """Refuse to build a model that takes more memory than there is, or more time than the limit."""
     what = f"the model of '{method.name}' for {_size(schema)}"
     _require(what, needs_of_model(method, schema, patients))
 
@@ -88,32 +87,17 @@ def require_room_for_drawing(schema: Schema, patients: int) -> None:
 
 
 def _require(what: str, needs: Needs) -> None:
-    there, hours = memory_of_machine(), hours_allowed()
+    there = memory_of_machine()
+    limit = f"the limit is {HOURS:g} h: take another method"
     if needs.memory > there:
-        raise Refused(
-            f"{what} needs {needs.sentence}, and this machine has {there / 1e9:.1f} GB: "
-            "take a larger machine, or fewer slots or variables."
-        )
-    if needs.seconds > 3600 * hours:
-        raise Refused(
-            f"{what} needs {needs.sentence}, and the limit is {hours:g} h: if you trust where it "
-            f"comes from, set {SETTING}={needs.seconds / 3600 + 1:.0f}."
-        )
+        limit = f"this machine has {there / 1e9:.1f} GB: take a larger one"
+    elif needs.seconds <= 3600 * HOURS:
+        return
+    raise Refused(f"{what} needs {needs.sentence}, and {limit}, or fewer slots or variables.")
 
 
 def _size(schema: Schema) -> str:
     return f"{schema.slots:,} slots × {len(schema.variables):,} variables"
-
-
-def hours_allowed() -> float:
-    """Return the limit that the owner of the machine has set, or the usual one."""
-    try:
-        hours = float(os.environ.get(SETTING, HOURS))
-    except ValueError:
-        hours = 0.0
-    if not hours > 0:
-        raise Refused(f"{SETTING} is not a number of hours above zero: correct it, or unset it.")
-    return hours
 
 
 def memory_of_machine() -> float:

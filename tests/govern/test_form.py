@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from typer.testing import CliRunner
 
 from longsynth import Bundle, Refused, Schema, fit, load_schema, simulated_schema
-from longsynth.cli import app
+from longsynth.commands.app import app
 from longsynth.govern.form.allows import allows, schema_departures, schema_sha256
 from longsynth.govern.form.answers import FILL
 from longsynth.govern.form.blank import blank_form
