@@ -183,6 +183,10 @@ class Schema(Public):
             raise TypeError("settle the schema for a number of patients first")
         return self.constants
 
+    def by_hand(self, patients: int, mu: float) -> dict[str, float | str]:
+        """The constants of a settled schema that are not what the rules give for N and μ."""
+        return self.fixed.by_hand(cells=self.layout.cells, patients=patients, mu=mu)
+
     def canonical(self) -> "Schema":
         """The same cohort in the columns, units and labels that longsynth itself writes."""
         site = Labels(column="site", levels=self.sites)

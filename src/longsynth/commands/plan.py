@@ -47,7 +47,9 @@ def plan(
 
         found = settings_of(made.method, made.schema)
         print_json(
-            plan_json(made.method.name, made.ledger) | ({"settings": found} if found else {})
+            plan_json(made.method.name, made.ledger)
+            | ({"settings": found} if found else {})
+            | ({"set_by_hand": made.by_hand} if made.by_hand else {})
         )
         return
     from longsynth.report.terminal import show_constants, show_ledger, show_settings, stdout
@@ -55,6 +57,6 @@ def plan(
     title = f"Plan of '{method}' for {patients:,} patients: nothing has been read yet"
     show_ledger(stdout(), title, made.method, made.schema, made.ledger)
     show_settings(stdout(), made.method, made.schema)
-    show_constants(stdout(), made.schema)
+    show_constants(stdout(), made.schema, made.by_hand)
     typer.echo(f"A fit would need {needs_of(made).sentence}.")
     typer.echo(f"Next: longsynth fit COHORT --epsilon {epsilon:g} --delta {delta:g} --out RUN")

@@ -79,6 +79,23 @@ def people(provenance: Provenance) -> str:
     return (by or "") + (form or "")
 
 
+def constants_by_hand(bundle: Bundle) -> str:
+    """Name and value of each constant that does not follow from the rules, every digit of it."""
+    return ", ".join(
+        f"`{name}` = {value if isinstance(value, str) else as_typed(value)}"
+        for name, value in bundle.by_hand.items()
+    )
+
+
+def chosen(bundle: Bundle) -> str:
+    """A number that someone chose could carry a fact about a patient: a board has to see it."""
+    found = constants_by_hand(bundle)
+    return found and (
+        f"- **Constants set by hand**: {found}. All others follow from public rules. These were "
+        "chosen, and nothing here can show that they were chosen without looking at the patients.\n"
+    )
+
+
 def book_section(provenance: Provenance) -> str:
     """The guarantee of a book is its cap: ρ adds up, ε is converted once."""
     if provenance.book is None:
@@ -137,7 +154,7 @@ was taken, group, event and site.
         ledger.noise
     } noise; the rest is computed from them and \
 from the public schema.
-{people(provenance)}
+{chosen(bundle)}{people(provenance)}
 ## What this ε means
 
 Take an attacker who knows every other patient's full record, both candidate records of one \

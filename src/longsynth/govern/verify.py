@@ -29,6 +29,7 @@ from longsynth.govern.release import (
     require_release,
 )
 from longsynth.govern.signature import SIGNATURE, check_signature, is_signed, read_signature
+from longsynth.govern.statement import constants_by_hand
 from longsynth.govern.synthetic_folder import (
     RECIPE,
     Recipe,
@@ -99,6 +100,8 @@ def _findings(
         if sealed
         else "manifest.json does NOT match: a file was changed after the fit.",
     )
+    if by_hand := constants_by_hand(bundle):
+        yield Finding(True, f"constants set by hand: {by_hand}; ask who chose them, and from what.")
     yield from _account(bundle, unchanged="ledger.json" not in changed)
     model = model_of(bundle)
     yield Finding(True, "the model was rebuilt from the released integers alone.")
