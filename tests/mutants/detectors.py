@@ -58,5 +58,10 @@ DETECTORS = (
         ("privacy/test_boundary.py",),
         without=r"\[copula-score|audit_folder",  # the bench has no documents, and bugs have lines
     ),
+    Detector(
+        "folders",
+        "folders that others send or could read, and what a form approves",
+        ("privacy/test_folders.py",),
+    ),
 )
 NAMES = tuple(detector.name for detector in DETECTORS)
