@@ -6,7 +6,17 @@ from pathlib import Path
 from mutants.detectors import NAMES
 from mutants.mutant import Edit, Mutant
 
-PAGES = ("noise", "sensitivity", "account", "clipping", "neighbours", "passes", "release", "words")
+PAGES = (
+    "noise",
+    "sensitivity",
+    "account",
+    "clipping",
+    "neighbours",
+    "passes",
+    "release",
+    "words",
+    "folders",
+)
 _BY = re.compile(r"^Must be caught by \*\*(.+)\*\*\.$", re.MULTILINE)
 _DIFF = re.compile(r"^`(\S+)`\n\n```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
