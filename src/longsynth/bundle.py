@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from hashlib import sha256
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,14 @@ class Bundle:
     @property
     def patients(self) -> int:  # N
         return self.ledger.patients
+
+    @property
+    def by_hand(self) -> dict[str, float | str]:
+        """The constants that someone has chosen, rather than the rules; none without a promise."""
+        promise = self.ledger.budget
+        if promise is None:
+            return {}
+        return self.schema.by_hand(self.patients, sqrt(2 * promise.rho))
 
     @property
     def fingerprint(self) -> str:

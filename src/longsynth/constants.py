@@ -128,6 +128,9 @@ class Constants(BaseModel):
         return Settled.model_validate(given)
 
 
+RULED = ("clip_radius", "grid_bits", "eigen_cap", "strength")  # follow from a rule if left out
+
+
 class Settled(Constants):
     """Constants as a fit uses them, and as a release states them."""
 
@@ -135,3 +138,12 @@ class Settled(Constants):
     grid_bits: int = Field(ge=6, le=16)
     eigen_cap: float = Field(gt=0)  # κ
     strength: float = Field(gt=0)  # ν
+
+    def by_hand(self, *, cells: int, patients: int, mu: float) -> dict[str, float | str]:
+        """Return the constants that are not what the rules give: someone has chosen them."""
+        usual = Constants(clip_radius=self.clip_radius).settled(  # on which κ depends
+            cells=cells, patients=patients, mu=mu
+        )
+        free = Constants().settled(cells=cells, patients=patients, mu=mu).clip_radius
+        rules = usual.model_dump() | {"clip_radius": free}
+        return {name: value for name, value in self.model_dump().items() if value != rules[name]}

@@ -16,6 +16,7 @@ from stat import S_IMODE
 
 from longsynth.errors import Refused
 
+INTERNAL = "internal"  # what a folder is called whose content shows patients
 ELSEWHERE = "choose another --out"
 REMEDIES = {
     errno.ENOSPC: f"free some space, or {ELSEWHERE}",
@@ -82,9 +83,9 @@ def new_folder(target: Path, *, owner_only: bool = False) -> Iterator[Path]:
     """Yield a scratch folder beside the target; on success it becomes the target.
 
     On any failure, an interrupt included, it is removed and nothing stands at the target. Nobody
-    but its owner can look into it meanwhile, nor later if `owner_only`. A process that was killed
-    outright leaves `.NAME.partial` behind; the next one with the same target removes it. Of two at
-    once, one is refused before it starts.
+    but its owner can look into it meanwhile, nor later if `owner_only`, nor ever into a folder in
+    it that is called internal. A process that was killed outright leaves `.NAME.partial` behind;
+    the next one with the same target removes it. Of two at once, one is refused before it starts.
     """
     _require_absent(target)
     scratch = target.with_name(f".{target.name}.partial")
@@ -98,6 +99,7 @@ def new_folder(target: Path, *, owner_only: bool = False) -> Iterator[Path]:
         mode = S_IMODE(scratch.stat().st_mode)
         scratch.chmod(mode & 0o7000 | 0o700)
         yield scratch
+        _keep_to_owner(scratch, everything=owner_only)
         if not nested:
             _force_all(scratch)
         scratch.chmod(mode & 0o7700 if owner_only else mode)
@@ -124,6 +126,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     scratch = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.parent.name == INTERNAL:
+            scratch.touch(mode=0o600)
         yield scratch
         _force(scratch)
         scratch.replace(path)
@@ -243,6 +247,15 @@ def _remove(scratch: Path, claimed: bool) -> None:
                 with suppress(OSError, Refused):
                     _remove_abandoned(scratch, scratch)
             return
+
+
+def _keep_to_owner(folder: Path, *, everything: bool) -> None:
+    """Let nobody but the owner read what is internal, whatever the umask says."""
+    for root, _, names in os.walk(folder):
+        inner = Path(root).relative_to(folder)
+        if everything or INTERNAL in inner.parts:
+            for path in (Path(root), *(Path(root, name) for name in names)):
+                path.chmod(S_IMODE(path.stat().st_mode) & 0o7700)
 
 
 def _force_all(folder: Path) -> None:

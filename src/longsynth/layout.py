@@ -5,6 +5,7 @@ once a patient: it stands in the first slot, whether or not the patient has a sl
 else. A cell is a place where something can be observed or missing: a slot and a variable.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -26,12 +27,12 @@ class Layout:
     @property
     def width(self) -> int:  # D
         """Numbers in a row of values."""
-        return len(self._values)
+        return sum(c * (1 if s else self.slots) for c, s in self._sizes)
 
     @property
     def cells(self) -> int:
         """Numbers in a row of masks."""
-        return len(self._cells)
+        return sum(1 if static else self.slots for static in self.static)
 
     @cached_property
     def exists(self) -> Bools:
@@ -70,6 +71,10 @@ class Layout:
         slot = np.arange(self.slots)[:, None]
         found = np.where(self.static, slot == 0, slot < lengths[:, None, None])
         return np.asarray(found[which])  # to look a record up is quicker than to make it
+
+    @property
+    def _sizes(self) -> Iterator[tuple[int, bool]]:
+        return zip(self.channels, self.static, strict=True)
 
     @cached_property
     def _cells(self) -> Ints:

@@ -1,4 +1,5 @@
-"""What a fit needs of a machine, from public facts alone: known before any patient is read.
+"""What a fit, a model or a sample needs of a machine, from public facts alone: known before any
+patient is read, and before anything of a release that others wrote is built.
 
 Rough, and rather too much than too little. `make bench` measures what it comes to.
 """
@@ -8,16 +9,22 @@ import resource
 from dataclasses import dataclass
 
 from longsynth.errors import Refused
+from longsynth.methods.method import Method, work_of
 from longsynth.plan import Plan
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import STRIP
 from longsynth.records import BATCH
+from longsynth.sample import CHUNK
+from longsynth.schema import Schema
 
 PROGRAM = 300e6  # bytes: Python and its libraries, and what a reader holds
 CELLS = 1 << 22  # that are in memory together at the most
 COPIES = 4  # of their rows, and of a matrix of products
 RELEASED = 120  # bytes of a number that is released, until it is written
 PRODUCT, CELL, DRAW = 5e-11, 15e-9, 15e-6  # core-seconds each: SYRK, a cell on its way, noise
+DRAWN = 6  # copies of the cells of a chunk of synthetic patients, until they are written
+DRAWN_CELL = 2e-7  # core-seconds to draw and write one of them
+HOURS = 4.0  # of one core: a model that takes longer to build is neither fitted nor read
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +51,53 @@ def needs_of(plan: Plan) -> Needs:
     return Needs(memory, seconds)
 
 
+def needs_of_model(method: Method, schema: Schema, patients: int) -> Needs:
+    """Return what it takes to build the model of a release."""
+    work = work_of(method, schema, patients)
+    return Needs(PROGRAM + 8 * work.numbers, work.seconds)
+
+
+def needs_of_drawing(schema: Schema, patients: int) -> Needs:
+    """Return what the first chunk of synthetic patients takes; the others come after it."""
+    cells = min(patients, CHUNK) * schema.width
+    return Needs(PROGRAM + 8 * DRAWN * cells, cells * (2 * PRODUCT * schema.width + DRAWN_CELL))
+
+
 def require_room(plan: Plan) -> None:
-    """Refuse a fit that this machine has not the memory for, before it has cost anything."""
+    """Refuse a fit that this machine has not the memory for, before it has cost anything; and one
+    whose model no one could build here."""
+    require_room_for_model(plan.method, plan.schema, plan.ledger.patients)
     needs, there = needs_of(plan), memory_of_machine()
     if needs.memory > there:
         raise Refused(
             f"this fit needs {needs.sentence}, and this machine has {there / 1e9:.1f} GB: "
             "give it fewer slots or variables, or a larger machine."
         )
+
+
+def require_room_for_model(method: Method, schema: Schema, patients: int) -> None:
+    """Refuse to build a model that takes more memory than there is, or more time than the limit."""
+    what = f"the model of '{method.name}' for {_size(schema)}"
+    _require(what, needs_of_model(method, schema, patients))
+
+
+def require_room_for_drawing(schema: Schema, patients: int) -> None:
+    """Refuse likewise to draw patients again that others say they drew."""
+    _require(f"drawing synthetic patients of {_size(schema)}", needs_of_drawing(schema, patients))
+
+
+def _require(what: str, needs: Needs) -> None:
+    there = memory_of_machine()
+    limit = f"the limit is {HOURS:g} h: take another method"
+    if needs.memory > there:
+        limit = f"this machine has {there / 1e9:.1f} GB: take a larger one"
+    elif needs.seconds <= 3600 * HOURS:
+        return
+    raise Refused(f"{what} needs {needs.sentence}, and {limit}, or fewer slots or variables.")
+
+
+def _size(schema: Schema) -> str:
+    return f"{schema.slots:,} slots × {len(schema.variables):,} variables"
 
 
 def memory_of_machine() -> float:

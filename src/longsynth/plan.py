@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from math import sqrt
 
+from longsynth.bundle import Bundle
 from longsynth.methods import DEFAULT
 from longsynth.methods.method import PrivateMethod, Stage
 from longsynth.methods.registry import private_method
@@ -20,6 +21,11 @@ class Plan:
     method: PrivateMethod
     stages: tuple[Stage, ...]
     ledger: Ledger  # every line priced, none of them drawn yet
+
+    @property
+    def by_hand(self) -> dict[str, float | str]:
+        """The constants that someone has chosen, rather than the rules."""
+        return Bundle(self.method.name, self.schema, self.ledger, {}).by_hand
 
 
 def plan(

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
 from longsynth.errors import Refused
@@ -81,5 +80,4 @@ def _conditioned(model: Model, where: Mapping[str, str]) -> Strata:
             raise Refused(f"--where {what}={level}: the schema has {what} {known}.")
     if not where:
         return model.strata
-    allowed = np.array([schema.matches(s, dict(where)) for s in schema.strata])
-    return model.strata.given(allowed)
+    return model.strata.given(schema.matching(where))

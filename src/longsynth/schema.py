@@ -1,5 +1,6 @@
 """Schema: the public facts of a cohort, fixed before any patient is read."""
 
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -160,12 +161,18 @@ class Schema(Public):
         """(S,): which strata the floor of eq:fair lifts; by default group and event both 1."""
         if self.protected is None:
             return np.asarray((self.strata[:, 1] == 1) & (self.strata[:, 2] == 1))
-        rules = [{k: v for k, v in r.model_dump().items() if v is not None} for r in self.protected]
-        return np.array([any(self.matches(s, rule) for rule in rules) for s in self.strata])
+        found = np.zeros(len(self.strata), bool)
+        for rule in set(self.protected):
+            found |= self.matching({k: v for k, v in rule.model_dump().items() if v is not None})
+        return found
 
-    def matches(self, stratum: NDArray[np.int64], wanted: dict[str, str]) -> bool:
-        position = dict(zip(("site", "group", "event"), stratum.tolist(), strict=True))
-        return all(self.levels(what)[position[what]] == level for what, level in wanted.items())
+    def matching(self, wanted: Mapping[str, str]) -> NDArray[np.bool_]:
+        """(S,): which strata have all these levels."""
+        found = np.ones(len(self.strata), bool)
+        for column, what in zip(self.strata.T, ("site", "group", "event"), strict=True):
+            if what in wanted:
+                found &= column == self.levels(what).index(wanted[what])
+        return found
 
     def settled(self, patients: int, mu: float = 1.0) -> "Schema":
         """The same schema with every constant spelled out, for a plan over N patients with a
@@ -179,6 +186,10 @@ class Schema(Public):
         if not isinstance(self.constants, Settled):
             raise TypeError("settle the schema for a number of patients first")
         return self.constants
+
+    def by_hand(self, patients: int, mu: float) -> dict[str, float | str]:
+        """The constants of a settled schema that are not what the rules give for N and μ."""
+        return self.fixed.by_hand(cells=self.layout.cells, patients=patients, mu=mu)
 
     def canonical(self) -> "Schema":
         """The same cohort in the columns, units and labels that longsynth itself writes."""

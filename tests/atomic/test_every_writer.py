@@ -21,6 +21,7 @@ WRITING = {
     "mkdtemp",
     "NamedTemporaryFile",
     "TemporaryDirectory",
+    "ScratchFolder",
 }
 FOLDER = "into a folder that new_folder puts in place"
 FILE = "through whole_file"
@@ -56,6 +57,7 @@ KNOWN = {
     "report/plots.py": FOLDER,
     "report/study_plots.py": TEMPORARY,
     "run.py": FOLDER,
+    "scratch.py": TEMPORARY,
 }
 
 

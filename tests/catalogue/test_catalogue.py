@@ -11,7 +11,7 @@ from longsynth.catalogue.catalogue import catalogue, known
 from longsynth.catalogue.check import remarks
 from longsynth.catalogue.columns import Columns, read_columns
 from longsynth.catalogue.starting import starting_schema
-from longsynth.cli import app
+from longsynth.commands.app import app
 from longsynth.errors import CohortError
 from longsynth.schema import Schema
 from longsynth.schema_file import parse_text

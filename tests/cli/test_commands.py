@@ -295,8 +295,8 @@ def test_help_starts_light_and_names_every_command() -> None:
     assert done.returncode == 0
     for command in ("simulate", "plan", "fit", "sample", "ledger", "verify", "demo"):
         assert command in done.stdout
-    heavy = "import sys, longsynth.cli; print([m for m in ('pyarrow', 'duckdb', 'opendp', 'scipy', "
-    heavy += "'matplotlib', 'rich.table') if m in sys.modules])"
+    heavy = "import sys, longsynth.commands.app; print([m for m in ('pyarrow', 'duckdb', 'opendp', "
+    heavy += "'scipy', 'matplotlib', 'rich.table') if m in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True)
     assert loaded.stdout.strip() == "[]"
 

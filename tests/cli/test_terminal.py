@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import typer
 
-from longsynth.cli import app
+from longsynth.commands.app import app
 from longsynth.commands.start import WAYS
 from longsynth.report.bars import bar
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from longsynth import plan, simulated_schema
-from longsynth.cli import app
+from longsynth.commands.app import app
 from longsynth.methods.method import settings_of
 from longsynth.methods.private.copula.rules import LITTLE, MUCH, Rules, shares, weights
 from longsynth.methods.registry import METHODS

@@ -28,7 +28,7 @@ from injection import (
     with_text,
 )
 from longsynth import Bundle, fit
-from longsynth.cli import app
+from longsynth.commands.app import app
 from longsynth.errors import Refused
 from longsynth.govern.form.file import FORMAT, Form
 from longsynth.govern.form.page import html_page, markdown_page

@@ -17,8 +17,13 @@ from jsonschema import Draft202012Validator, FormatChecker
 from typer.testing import CliRunner
 
 from longsynth import Bundle, Refused, Schema, fit, load_schema, simulated_schema
-from longsynth.cli import app
-from longsynth.govern.form.allows import allows, schema_departures, schema_sha256
+from longsynth.commands.app import app
+from longsynth.govern.form.allows import (
+    _earlier_sha256,
+    allows,
+    schema_departures,
+    schema_sha256,
+)
 from longsynth.govern.form.answers import FILL
 from longsynth.govern.form.blank import blank_form
 from longsynth.govern.form.file import Form, json_schema, load_form
@@ -434,18 +439,6 @@ def test_a_site_that_is_held_back_may_not_be_fitted(tmp_path: Path) -> None:
     assert "D is held back" not in str(refused.value)
 
 
-def test_the_schemas_hash_is_one_before_and_after_the_fit(tmp_path: Path) -> None:
-    """A release states every constant; the number of patients decides one of them."""
-    schema = simulated_schema()
-    (tmp_path / "schema.yaml").write_text("# a comment\n" + simulated_text())
-    assert schema_sha256(load_schema(tmp_path / "schema.yaml")) == schema_sha256(schema)
-    for patients in (1, 720, 20_000_000):
-        released = schema.settled(patients)
-        (tmp_path / "schema.yaml").write_text(dump(released))
-        assert schema_sha256(released) == schema_sha256(schema)
-        assert schema_sha256(load_schema(tmp_path / "schema.yaml")) == schema_sha256(schema)
-
-
 def test_the_forms_hash_is_that_of_its_exact_bytes(tmp_path: Path) -> None:
     path = tmp_path / "form.yaml"
     path.write_bytes(EXAMPLE.read_bytes() + b"# a comment\n")
@@ -651,3 +644,13 @@ def test_refusals_of_the_commands_name_the_remedy(tmp_path: Path) -> None:
         code, told = run(*arguments)
         assert (code, sentence in told) == (2, True), told
     assert (tmp_path / "there.md").read_text() == "kept"
+
+
+def test_a_hash_of_the_earlier_kind_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    schema: Schema = small_schema()
+    variables = yaml.safe_load(blank_form(schema))["public_facts"]["variables"]
+    facts = {"schema_sha256": _earlier_sha256(schema), "variables": variables}
+    form = load_form(written(changed("public_facts", facts), tmp_path / "form.yaml"))
+    (departure,) = (d for d in schema_departures(form, schema) if "sha256" in d)
+    assert f"the schema's is {schema_sha256(schema)}, approved is an earlier kind" in departure
+    assert "amend the form" in departure

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from longsynth.cli import app
+from longsynth.commands.app import app
 
 PROMISE = ("--epsilon", "4", "--delta", "1e-4")
 NO_DATA = {  # commands that take nothing about patients, and why

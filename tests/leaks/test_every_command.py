@@ -13,8 +13,8 @@ from leaks.capture import everything_said, private_tmp, removed_folders
 from leaks.planted import COHORTS
 from leaks.scenarios import NO_DATA, PROMISE, Step, every_command, steps
 from leaks.sentinels import IDENTITIES, NEEDLES, SHORT, error_texts, found_in, found_under
-from longsynth import cli
 from longsynth.commands import ending
+from longsynth.commands.app import app
 from longsynth.govern.keys import make_keys
 
 
@@ -36,7 +36,7 @@ def run(step: Step) -> Ran:
 
     def watched() -> object:
         try:
-            return cli.app()
+            return app()
         except BaseException as error:
             chain.extend(error_texts(error))
             raise

@@ -8,7 +8,7 @@ from mutants.mutant import Edit, Mutant
 
 PAGES = (
     *("noise", "sensitivity", "account", "clipping", "neighbours", "passes", "release", "words"),
-    *("entrance", "forgery", "rendering", "methods"),
+    *("entrance", "forgery", "rendering", "methods", "folders"),
 )
 _BY = re.compile(r"^Must be caught by \*\*(.+)\*\*\.$", re.MULTILINE)
 _DIFF = re.compile(r"^`(\S+)`\n\n```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)

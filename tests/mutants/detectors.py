@@ -93,5 +93,10 @@ DETECTORS = (
         r"|wherever_it_stands\[\w+-'(?!ward|\W+x9b|left)|refused_unseen\['(?!two|left)"
         r"|rich_and_matplotlib\['(?!\[bold|\$x)|without_an_end|past_the_schema",
     ),
+    Detector(
+        "folders",
+        "folders that others send or could read, and what a form approves",
+        ("privacy/test_folders.py",),
+    ),
 )
 NAMES = tuple(detector.name for detector in DETECTORS)

@@ -30,7 +30,7 @@ from injection import (
     with_text,
 )
 from longsynth import Bundle, Refused, fit, model_of
-from longsynth.cli import app
+from longsynth.commands.app import app
 from longsynth.dossier.gather import gather
 from longsynth.dossier.noise import draw
 from longsynth.dossier.page import public_page

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from longsynth.cli import app
+from longsynth.commands.app import app
 from longsynth.errors import Refused
 from longsynth.fit import fit
 from longsynth.govern.release import Release, release_files

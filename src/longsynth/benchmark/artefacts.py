@@ -2,7 +2,6 @@
 
 from importlib.resources import files
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from longsynth.benchmark.figures import figure_frames
 from longsynth.benchmark.report import report_text
@@ -12,6 +11,7 @@ from longsynth.benchmark.tables import study_tables
 from longsynth.folders import write_whole
 from longsynth.report.study_frames import as_csv
 from longsynth.report.study_tables import latex, markdown
+from longsynth.scratch import ScratchFolder
 
 FIGURE_DATA, TABLES, PAPER, FIGURES = "figures/data", "tables", "paper", "figures"
 LATEX_SOURCES = ("study.tex", "architecture.tex")
@@ -45,6 +45,6 @@ def _plot(out: Path, results: Results) -> None:
 
     predictions = read_predictions(out / "predictions.parquet")
     frames = {frame.name: frame for frame in figure_frames(results, predictions)}
-    with TemporaryDirectory(prefix="longsynth-") as scratch:
-        for path in plot_study(frames, seeds_frame(results), Path(scratch)):
+    with ScratchFolder() as scratch:
+        for path in plot_study(frames, seeds_frame(results), scratch.path):
             write_whole(out / FIGURES / path.name, path.read_bytes())

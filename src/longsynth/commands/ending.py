@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Timer
 from types import FrameType
 from typing import NoReturn
 
@@ -48,6 +49,12 @@ class _Stop:
         if self.raising:
             raise KeyboardInterrupt
 
+    def unheard(self, found: "sys.UnraisableHookArgs") -> None:
+        """Raise an interrupt again that came where Python cannot raise one, such as a clean-up in
+        the middle of an import. Print nothing, whatever it was: it could quote a record."""
+        if self.raising and found.exc_type is KeyboardInterrupt:
+            Timer(0.05, signal.raise_signal, (self.number,)).start()
+
     def end(self) -> None:
         """End by the signal; in vain for the first process of a container, which just exits."""
         signal.signal(self.number, signal.SIG_DFL)
@@ -61,9 +68,11 @@ def run(command: Callable[[], object]) -> NoReturn:
     before = {n: h for n in STOPS if (h := signal.getsignal(n)) is not signal.SIG_IGN}
     for number in before:  # nohup and & have some ignored: they stay so
         signal.signal(number, stop)
+    hook, sys.unraisablehook = sys.unraisablehook, stop.unheard
     code = _said(*_outcome(command, stop))
     if code - 128 not in STOPS:
         atexit.unregister(stop.end)
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
     sys.exit(code)

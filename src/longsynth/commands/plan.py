@@ -50,7 +50,9 @@ def plan(
 
         found = settings_of(made.method, made.schema)
         print_json(
-            plan_json(made.method.name, made.ledger) | ({"settings": found} if found else {})
+            plan_json(made.method.name, made.ledger)
+            | ({"settings": found} if found else {})
+            | ({"set_by_hand": made.by_hand} if made.by_hand else {})
         )
         return
     from longsynth.report.terminal import show_constants, show_ledger, show_settings, stdout
@@ -58,7 +60,7 @@ def plan(
     title = f"Plan of '{method}' for {patients:,} patients: nothing has been read yet"
     show_ledger(stdout(), title, made.method, made.schema, made.ledger)
     show_settings(stdout(), made.method, made.schema)
-    show_constants(stdout(), made.schema)
+    show_constants(stdout(), made.schema, made.by_hand)
     if caution := origin_of(made.method).caution(made.method.name):
         say(f"NOTE {caution}")
     say(f"A fit would need {needs_of(made).sentence}.")

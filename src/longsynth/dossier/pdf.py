@@ -2,11 +2,11 @@
 
 import os
 import subprocess
-import tempfile
 from pathlib import Path
 from shutil import which
 
 from longsynth.errors import Refused
+from longsynth.scratch import ScratchFolder
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FLAGS = (
@@ -36,12 +36,12 @@ def write_pdf(page: Path, out: Path) -> None:
     """Print a page to `out`, as a browser would on paper."""
     program = browser()
     root = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium has no sandbox for root
-    with tempfile.TemporaryDirectory(prefix="longsynth-") as profile:
+    with ScratchFolder() as profile:
         command = [
             program,
             *FLAGS,
             *root,
-            f"--user-data-dir={profile}",
+            f"--user-data-dir={profile.path}",
             f"--print-to-pdf={out.resolve()}",
             page.resolve().as_uri(),
         ]

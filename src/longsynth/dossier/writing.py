@@ -1,6 +1,5 @@
 """Writing a dossier: gather, draw, render, and only then put whole files in their place."""
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from longsynth.dossier.pdf import browser, write_pdf
 from longsynth.errors import Refused
 from longsynth.folders import whole_file
 from longsynth.report.terminal import progress_bar
+from longsynth.scratch import ScratchFolder
 
 
 def write_dossier(
@@ -50,8 +50,8 @@ def write_dossier(
     else:
         found = read_audit(audit, facts.bundle.fingerprint, drawn.portrait)
         page = internal_page(facts, drawn, found)
-    with tempfile.TemporaryDirectory(prefix="longsynth-") as scratch:
-        made = Path(scratch) / "dossier.html"
+    with ScratchFolder() as scratch:
+        made = scratch.path / "dossier.html"
         made.write_text(page, encoding="utf-8")
         contents = [made.read_bytes()]
         if pdf:

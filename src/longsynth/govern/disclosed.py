@@ -12,12 +12,14 @@ from longsynth.errors import ReleaseError
 from longsynth.govern.release import read_json, regular_size
 from longsynth.methods.method import OpenMethod
 from longsynth.methods.registry import method_named
+from longsynth.needs import memory_of_machine, require_room_for_model
 from longsynth.privacy.curator import Curator
 from longsynth.privacy.ledger import Ledger
 from longsynth.privacy.noise import Integers
 from longsynth.schema_file import dump, load_schema
 
 FACTS, NUMBERS, SCHEMA = "not_private.json", "disclosed.parquet", "disclosed_schema.yaml"
+A_ROW, MOST = 100, 100  # bytes that a raw fact takes to read; kinds of them
 _COLUMNS = pa.schema([("name", pa.string()), ("value", pa.int64())])
 MARK = """# Not private
 
@@ -64,7 +66,9 @@ def read_disclosed(folder: Path) -> Bundle:
         raise altered
     released = {name: curator.disclose(name, "raw facts", found) for name, found in numbers.items()}
     regular_size(folder / SCHEMA)
-    schema = load_schema(folder / SCHEMA).settled(patients)
+    schema = load_schema(folder / SCHEMA)
+    require_room_for_model(method_named(method), schema, patients)
+    schema = schema.settled(patients)
     bundle = Bundle(method, schema, curator.ledger, released)
     if facts.get("fingerprint") != bundle.fingerprint:  # a model of other numbers could be anything
         raise altered
@@ -75,9 +79,12 @@ def _numbers(folder: Path) -> dict[str, Integers] | None:
     """Return the raw facts by name; None if the file is not what we wrote."""
     regular_size(folder / NUMBERS)
     try:
+        if pq.read_metadata(folder / NUMBERS).num_rows * A_ROW > memory_of_machine():
+            return None
         table = pq.read_table(folder / NUMBERS, schema=_COLUMNS)
         names = table.column("name").to_numpy(zero_copy_only=False)
         values = table.column("value").to_numpy()
-        return {name: values[names == name] for name in dict.fromkeys(names.tolist())}
+        found = dict.fromkeys(names.tolist())
+        return {name: values[names == name] for name in found} if len(found) < MOST else None
     except (OSError, ValueError, KeyError, TypeError, MemoryError, pa.ArrowException):
         return None

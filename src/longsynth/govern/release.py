@@ -22,10 +22,12 @@ from longsynth.govern.ledger_file import ledger_json
 from longsynth.govern.provenance import Provenance, provenance_json, read_provenance
 from longsynth.govern.statement import statement
 from longsynth.methods.origins import origin_of
+from longsynth.methods.registry import private_method
+from longsynth.needs import require_room_for_model
 from longsynth.origin import is_method_name, origin_json, read_origin
 from longsynth.plan import plan
 from longsynth.privacy.budget import ACCOUNTINGS, Accounting
-from longsynth.privacy.ledger import Released
+from longsynth.privacy.ledger import Entry, Released
 from longsynth.privacy.noise import OPENDP, TEST_ONLY
 from longsynth.schema_file import dump, parse_text
 from longsynth.suggesting import command_line
@@ -108,7 +110,6 @@ def read_release(folder: Path) -> Release:
     """Return what a folder's few independent facts make, before any file is compared with it."""
     require_release(folder)
     manifest, stated = read_json(folder, "manifest.json"), read_json(folder, "ledger.json")
-    integers = read_json(folder, "statistics.json")
     if manifest.get("format") != FORMAT:
         raise ReleaseError(
             f"{folder} has another release format than this longsynth reads ({FORMAT}): use the "
@@ -118,6 +119,7 @@ def read_release(folder: Path) -> Release:
     promise = _Promise.read(stated)
     if promise is None:
         raise ReleaseError(f"{folder / 'ledger.json'} is not the JSON that longsynth writes.")
+    require_room_for_model(private_method(promise.method), schema, promise.patients)
     planned = plan(
         schema,
         promise.patients,
@@ -127,6 +129,7 @@ def read_release(folder: Path) -> Release:
         accounting=promise.accounting,
     )
     entries = tuple(replace(entry, noise=promise.noise) for entry in planned.ledger.entries)
+    integers = _statistics(folder, entries)
     released = {e.statistic.name: Released(_integers(folder, integers, e), e) for e in entries}
     ledger = replace(planned.ledger, entries=entries)
     version, opendp = (_version(folder, manifest, name) for name in ("longsynth", "opendp"))
@@ -197,12 +200,16 @@ def _text(folder: Path, name: str) -> str:
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
     """Return what a JSON file says, if that is an object; its numbers may be anything."""
+    return json_object(folder / name, read_file(folder, name))
+
+
+def json_object(path: Path, text: bytes) -> dict[str, Any]:
     try:
-        content = json.loads(read_file(folder, name))
+        content = json.loads(text)
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise ReleaseError(f"{folder / name} is not the JSON that longsynth writes.")
+        raise ReleaseError(f"{path} is not the JSON that longsynth writes.")
     return content
 
 
@@ -211,6 +218,22 @@ def _version(folder: Path, manifest: dict[str, Any], name: str) -> str:
     if not re.fullmatch(r"\d+(\.\d+){1,2}\w{0,8}", found):
         raise ReleaseError(f"{folder / 'manifest.json'} names no version of {name}.")
     return found
+
+
+def _statistics(folder: Path, entries: tuple[Entry, ...]) -> dict[str, Any]:
+    """Return what statistics.json says, once its bytes look like the numbers that the plan calls
+    for: neither too few of them to be worth the work, nor more than a reader needs room for."""
+    path, content = folder / "statistics.json", read_file(folder, "statistics.json")
+    claimed = sum(entry.statistic.dimension for entry in entries)
+    if claimed > len(content):  # a digit each
+        raise ReleaseError(
+            f"{folder} claims {claimed:,} numbers, and {path.name} has {len(content):,} bytes: it "
+            "was not written by `longsynth fit`."
+        )
+    opened = content.count(b"[") + content.count(b"{")
+    if opened > 10 * len(entries) + 10 or content.count(b",") > 2 * claimed + 1000:
+        raise ReleaseError(f"{path} is not the JSON that longsynth writes.")
+    return json_object(path, content)
 
 
 def _integers(folder: Path, content: dict[str, Any], entry: Any) -> np.ndarray[Any, Any]:

@@ -89,6 +89,23 @@ def method_code(origin: Origin) -> str:
     return named + (f", code with SHA-256 `{origin.sha256}`" if origin.sha256 else "")
 
 
+def constants_by_hand(bundle: Bundle) -> str:
+    """Name and value of each constant that does not follow from the rules, every digit of it."""
+    return ", ".join(
+        f"`{name}` = {value if isinstance(value, str) else as_typed(value)}"
+        for name, value in bundle.by_hand.items()
+    )
+
+
+def chosen(bundle: Bundle) -> str:
+    """A number that someone chose could carry a fact about a patient: a board has to see it."""
+    found = constants_by_hand(bundle)
+    return found and (
+        f"- **Constants set by hand**: {found}. All others follow from public rules. These were "
+        "chosen, and nothing here can show that they were chosen without looking at the patients.\n"
+    )
+
+
 def book_section(provenance: Provenance) -> str:
     """The guarantee of a book is its cap: ρ adds up, ε is converted once."""
     if provenance.book is None:
@@ -152,7 +169,7 @@ was taken, group, event and site.
         ledger.noise
     } noise; the rest is computed from them and \
 from the public schema.
-{people(provenance)}
+{chosen(bundle)}{people(provenance)}
 ## What this ε means
 
 Take an attacker who knows every other patient's full record, both candidate records of one \

@@ -1,8 +1,11 @@
 """verify: anyone checks a release, and a synthetic folder, without the data."""
 
-import tempfile
+import filecmp
+import os
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +30,7 @@ from longsynth.govern.release import (
     require_release,
 )
 from longsynth.govern.signature import SIGNATURE, check_signature, is_signed, read_signature
+from longsynth.govern.statement import constants_by_hand
 from longsynth.govern.synthetic_folder import (
     RECIPE,
     Recipe,
@@ -37,12 +41,17 @@ from longsynth.govern.synthetic_folder import (
 from longsynth.methods.fact import facts_of
 from longsynth.methods.origins import installed_here, origin_of
 from longsynth.methods.registry import method_named, model_of
+from longsynth.model.model import Model
+from longsynth.needs import require_room_for_drawing
 from longsynth.privacy.noise import OPENDP
 from longsynth.schema import Schema
+from longsynth.scratch import ScratchFolder
+from longsynth.synthetic import Synthetic
 from longsynth.version import surroundings
 
-TOLD = 9  # names of files that do not belong there
 TOLERANCE = 1e-6  # of a variable's range, on another platform
+SLACK, MARGIN = 2, 1_000_000  # of bytes drawn again: other platforms may pack them otherwise
+TOLD = 9  # files of a folder that are named
 
 
 def verify(
@@ -95,8 +104,14 @@ def _findings(
         else "manifest.json does NOT match: a file was changed after the fit.",
     )
     yield _whose(bundle)
+    if by_hand := constants_by_hand(bundle):
+        yield Finding(
+            True,
+            f"constants set by hand: {by_hand}; ask who chose them, and from what.",
+            caution=True,
+        )
     yield from _account(bundle, unchanged="ledger.json" not in changed)
-    model_of(bundle)
+    model = model_of(bundle)
     yield Finding(True, "the model was rebuilt from the released integers alone.")
     manifest = read_file(release, "manifest.json")
     yield from check_signature(release, manifest, found.provenance, trusted)
@@ -105,22 +120,29 @@ def _findings(
         if is_signed(release):
             yield check_signer(form, read_signature(release).signer)
     if synthetic is not None:
-        yield from _synthetic(bundle, synthetic)
+        yield from _synthetic(bundle, model, synthetic)
 
 
 def _only(folder: Path, needed: tuple[str, ...], *optional: str) -> Finding:
+    known = {*needed, *optional}
     try:
         inner = {str(parent) for name in needed for parent in Path(name).parents}
-        present = {str(p.relative_to(folder)) for p in folder.rglob("*")} - inner
+        found = (str(p.relative_to(folder)) for p in folder.rglob("*"))
+        present = set(islice((name for name in found if name not in inner), len(known) + TOLD))
     except OSError as error:
         raise ReleaseError(f"{folder} cannot be read: {error.strerror}.") from None
-    strange, lacking = sorted(present - {*needed, *optional}), sorted(set(needed) - present)
+    strange = sorted(present - known)
+    lacking = sorted(name for name in needed if not os.path.lexists(folder / name))
     if lacking:
-        return Finding(False, f"{folder} lacks {', '.join(lacking)}.")
+        return Finding(False, f"{folder} lacks {_told(lacking)}.")
     if strange:
-        more = f" and {len(strange) - TOLD:,} more" if strange[TOLD:] else ""
-        return Finding(False, f"{folder} also holds {', '.join(map(repr, strange[:TOLD]))}{more}.")
+        return Finding(False, f"{folder} also holds {_told(list(map(repr, strange)))}.")
     return Finding(True, f"{folder} holds the files it should and no other.")
+
+
+def _told(names: list[str]) -> str:
+    more = ["and more"] if len(names) > TOLD else []
+    return ", ".join([*names[:TOLD], *more])
 
 
 def _whose(bundle: Bundle) -> Finding:
@@ -174,28 +196,48 @@ def _account(bundle: Bundle, *, unchanged: bool) -> Iterator[Finding]:
     yield Finding(looks.outcome != "impossible", looks.sentence, caution=looks.outcome == "unusual")
 
 
-def _synthetic(bundle: Bundle, folder: Path) -> Iterator[Finding]:
+def _synthetic(bundle: Bundle, model: Model, folder: Path) -> Iterator[Finding]:
     recipe = read_recipe(folder)
     yield _only(folder, recipe.files)
-    sizes = {n: regular_size(folder / n) for n in recipe.files if (folder / n).exists()}
+    if not all(os.path.lexists(folder / name) for name in recipe.files):
+        return
+    size = sum(regular_size(folder / name) for name in recipe.files)
     if not recipe.private:
         yield Finding(False, f"{folder} says of itself that it is NOT PRIVATE.")
         return
     if recipe.fingerprint != bundle.fingerprint:
         yield Finding(False, f"{folder} was NOT drawn from this release.")
         return
-    found = sum(pq.read_metadata(folder / name).num_rows for name in recipe.people)
-    size = sum(sizes[name] for name in recipe.people)
-    if found != recipe.patients or (recipe.form != "meds" and size < found):  # a byte each
-        yield Finding(False, f"{folder} does NOT hold the patients that its recipe names.")
+    others = Finding(False, f"{folder} does NOT hold the patients that its recipe names.")
+    if recipe.patients != sum(pq.read_metadata(folder / n).num_rows for n in recipe.people):
+        yield others
         return
-    with tempfile.TemporaryDirectory(prefix="longsynth-") as scratch:
-        write_synthetic(Path(scratch), model_of(bundle), recipe)
-        yield _compared(bundle.schema, folder, Path(scratch), recipe)
+    require_room_for_drawing(bundle.schema, recipe.patients)
+    with ScratchFolder() as scratch:
+        again = scratch.path
+        try:
+            write_synthetic(again, model, recipe, partial(_no_more_than, size, again))
+        except _TooMuch:
+            yield others
+        else:
+            yield _compared(bundle.schema, folder, again, recipe)
+
+
+class _TooMuch(Exception):
+    """More was drawn again than a folder holds."""
+
+
+def _no_more_than(size: int, again: Path, chunks: Iterator[Synthetic]) -> Iterator[Synthetic]:
+    """Pass chunks on until what is written outgrows the folder that it shall equal: a folder keeps
+    its reader busy no longer than its own bytes are worth."""
+    for chunk in chunks:
+        if sum(p.stat().st_size for p in again.rglob("*") if p.is_file()) > SLACK * size + MARGIN:
+            raise _TooMuch
+        yield chunk
 
 
 def _compared(schema: Schema, folder: Path, again: Path, recipe: Recipe) -> Finding:
-    if all((folder / name).read_bytes() == (again / name).read_bytes() for name in recipe.files):
+    if all(filecmp.cmp(folder / name, again / name, shallow=False) for name in recipe.files):
         return Finding(
             True, f"{folder} was drawn again from seed {recipe.seed}: bit for bit the same."
         )
@@ -229,6 +271,9 @@ def _close(schema: Schema, folder: Path, again: Path, recipe: Recipe) -> bool:
     ranges = {v.name: v.bounds[1] - v.bounds[0] for v in schema.variables}
     ranges |= {"time": schema.max_gap, "weight": 1.0}
     for name in ("patients.parquet", "observations.parquet"):
+        kept, drawn = (pq.read_metadata(d / name) for d in (folder, again))
+        if kept.num_rows != drawn.num_rows or not kept.schema.equals(drawn.schema):
+            return False  # before anything is read: few bytes can claim many rows
         left, right = (pq.read_table(d / name) for d in (folder, again))
         if not left.schema.equals(right.schema, check_metadata=True) or len(left) != len(right):
             return False

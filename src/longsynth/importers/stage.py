@@ -3,7 +3,6 @@
 What is not plain is copied first into columns in which no single cell can stop DuckDB.
 """
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from longsynth.io.plain import column_types, plain_file
 from longsynth.io.reading import connect
 from longsynth.io.sql import literal, no_glob
 from longsynth.reader_errors import without_cells
+from longsynth.scratch import ScratchFolder
 
 MEMORY, MEMORY_A_VARIABLE = 512, 8  # MB that DuckDB may hold before it sorts on disk
 
@@ -34,18 +34,18 @@ class Stage:
     """Close it to remove its scratch."""
 
     def __init__(self, variables: int) -> None:
-        self._scratch = tempfile.TemporaryDirectory(prefix="longsynth-")
-        self.folder = Path(self._scratch.name)
+        self._scratch = ScratchFolder()
+        self.folder = self._scratch.path
         self._copies = 0
         memory = MEMORY + MEMORY_A_VARIABLE * variables
-        self.connection = connect(self._scratch.name, memory=memory, threads=2)
+        self.connection = connect(str(self.folder), memory=memory, threads=2)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.connection.close()
-        self._scratch.cleanup()
+        self._scratch.close()
 
     def run(self, query: str) -> None:
         self.connection.execute(query)

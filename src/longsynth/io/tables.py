@@ -6,7 +6,6 @@ missing, and `repairs` counts it for the internal side. Files that rise by patie
 they are; others DuckDB sorts, out of core where it must.
 """
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +28,7 @@ from longsynth.io.streams import Streams
 from longsynth.reader_errors import without_cells
 from longsynth.records import Cohort
 from longsynth.schema import Schema
+from longsynth.scratch import ScratchFolder
 from longsynth.slots import COUNTED, Placed, placed
 
 MEMORY, MEMORY_A_VARIABLE = 256, 8  # MB that DuckDB may hold before it sorts on disk
@@ -40,10 +40,10 @@ class CohortFolder:
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         self.schema = cohort_schema(self.folder)
-        self._scratch = tempfile.TemporaryDirectory(prefix="longsynth-")
+        self._scratch = ScratchFolder()
         self._counts: Counter[str] | None = None  # of a full pass
         memory = MEMORY + MEMORY_A_VARIABLE * len(self.schema.variables)
-        self._connection = connect(self._scratch.name, memory=memory, threads=2)
+        self._connection = connect(str(self._scratch.path), memory=memory, threads=2)
         try:
             self._prepare()
             self.patients = self._count_patients()
@@ -59,7 +59,7 @@ class CohortFolder:
 
     def close(self) -> None:
         self._connection.close()
-        self._scratch.cleanup()
+        self._scratch.close()
 
     def batches(self) -> Iterator[Cohort]:
         """Yield every patient of the patient table once, the same number in every batch."""
@@ -138,7 +138,7 @@ class CohortFolder:
             raise no_table(self.folder, name)
         with without_cells(f"{self.folder} has no readable {name} table: is the file damaged?"):
             types = accepted_types(name, stored_types(path), roles)
-            path = plain_file(path, types, Path(self._scratch.name) / path.name)
+            path = plain_file(path, types, self._scratch.path / path.name)
         return path, types
 
     def _count_patients(self) -> int:

@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from longsynth.bundle import Bundle
+from longsynth.methods.work import Work, gaussian_work
 from longsynth.model.model import Model
 from longsynth.privacy.ledger import Entry
 from longsynth.privacy.statistic import Statistic
@@ -57,6 +58,19 @@ class WithSettings(Protocol):
 
 def settings_of(method: Method, schema: Schema) -> Mapping[str, str]:
     return method.settings(schema) if isinstance(method, WithSettings) else {}
+
+
+@runtime_checkable
+class Weighed(Protocol):
+    """Knows what its model takes. Of others it is taken to be a Gaussian over a whole record."""
+
+    def work(self, schema: Schema, patients: int) -> Work:
+        """Return it from whole numbers of the schema, without making anything of its size."""
+        ...
+
+
+def work_of(method: Method, schema: Schema, patients: int) -> Work:
+    return method.work(schema, patients) if isinstance(method, Weighed) else gaussian_work(schema)
 
 
 @runtime_checkable

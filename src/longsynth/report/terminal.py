@@ -1,6 +1,6 @@
 """What the terminal shows: the account as a table, progress in patients."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -65,11 +65,14 @@ def show_ledger(
         console.print(f"[bold]Note:[/] {warning}")
 
 
-def show_constants(console: Console, schema: Schema) -> None:
-    """Print the public constants with which the plan was made."""
+def show_constants(console: Console, schema: Schema, by_hand: Collection[str]) -> None:
+    """Print the public constants with which the plan was made, and which of them someone chose."""
     settled = schema.fixed.model_dump()
     shown = ", ".join(f"{name} {_short(value)}" for name, value in settled.items())
     console.print(f"Public constants (set them under 'constants:' in the schema): {shown}.")
+    if by_hand:
+        told = ", ".join(by_hand)
+        console.print(f"[bold]Set by hand[/], and stated so in the release: {told}.")
 
 
 def show_settings(console: Console, method: PrivateMethod, schema: Schema) -> None:

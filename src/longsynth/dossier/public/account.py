@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from longsynth.dossier.facts import Facts
 from longsynth.govern.ledger_file import natural
-from longsynth.govern.statement import Attacker, as_typed, rounded_up
+from longsynth.govern.statement import Attacker, as_typed, constants_by_hand, rounded_up
 from longsynth.privacy.budget import epsilon_of
 
 COLOURS = 8  # that style.css has for segments of the bar
@@ -31,6 +31,7 @@ class Account:
     allowed: str
     numbers: str
     noise: str
+    by_hand: str  # constants that do not follow from the rules
     summary: str
     datasets: tuple["Dataset", ...]
     entry: int | None
@@ -65,6 +66,7 @@ def account(facts: Facts) -> Account:
         allowed=f"{float(ledger.budget.rho):.6g}" if ledger.budget else "",
         numbers=f"{numbers:,}",
         noise=ledger.noise,
+        by_hand=constants_by_hand(facts.bundle).replace("`", ""),
         summary=summary,
         datasets=tuple(
             Dataset(

@@ -7,13 +7,13 @@ import logging
 import os
 import signal
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from longsynth.errors import Refused
+from longsynth.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,7 +47,8 @@ def spark_session(
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    with tempfile.TemporaryDirectory(prefix="longsynth-") as scratch:
+    with ScratchFolder() as folder:
+        scratch = str(folder.path)
         if master.startswith("local"):  # this machine works: in a folder of its owner, with us
             chosen |= {"spark.local.dir": scratch, "spark.sql.warehouse.dir": scratch}
             chosen |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}

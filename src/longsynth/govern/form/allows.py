@@ -1,9 +1,12 @@
 """What a governance form allows: every way in which a fit or a release departs from it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from hashlib import sha256
+from itertools import chain, combinations
 
+from longsynth.bundle import Bundle
+from longsynth.constants import RULED, Constants
 from longsynth.errors import Refused
 from longsynth.govern.finding import Finding
 from longsynth.govern.form.content import Label
@@ -54,7 +57,7 @@ def check_form(form: Form, release: Release) -> Iterator[Finding]:
         yield Finding(True, f"the release was fitted under this form, SHA-256 {named}.")
     book = release.provenance.book
     departures = [
-        *schema_departures(form, bundle.schema),
+        *schema_departures(form, bundle.schema, released_sha256(bundle)),
         *_fit_departures(
             form,
             bundle.method,
@@ -79,23 +82,39 @@ def check_signer(form: Form, signer: str | None) -> Finding:
 
 
 def schema_sha256(schema: Schema) -> str:
-    """One hash for a schema as it is written and as a release states it, constants spelled out.
+    """The hash of all that a schema says, as it is written: what is left at its default, or left
+    to a rule, is left out."""
+    return sha256(dump(schema).encode()).hexdigest()
 
-    The grid and the strength are left out: their defaults follow from the number of patients and
-    the budget, which the form binds itself, and neither changes what is promised.
-    """
+
+def released_sha256(bundle: Bundle) -> list[str]:
+    """The hashes of all schemas from which a release can come. It spells every constant out; one
+    that is what its rule gives may have been written or left out."""
+    constants, chosen = bundle.schema.fixed.model_dump(), bundle.by_hand
+    ruled = [name for name in RULED if name not in chosen]
+    found = []
+    for names in chain.from_iterable(combinations(ruled, n) for n in range(len(ruled) + 1)):
+        left_out = dict.fromkeys(set(ruled) - set(names))
+        written = Constants.model_validate(constants | left_out)
+        found.append(schema_sha256(bundle.schema.model_copy(update={"constants": written})))
+    return found
+
+
+def _earlier_sha256(schema: Schema) -> str:
+    """What forms were given before the grid and the strength were part of the hash."""
     settled = schema.settled(1)
     constants = settled.constants.model_copy(update={"grid_bits": 12, "strength": 1.0})
     return sha256(dump(settled.model_copy(update={"constants": constants})).encode()).hexdigest()
 
 
-def schema_departures(form: Form, schema: Schema) -> Iterator[str]:
-    """Each departure in one line, whatever words a schema or a form uses."""
-    for departure in _schema_departures(form, schema):
+def schema_departures(form: Form, schema: Schema, hashes: Sequence[str] = ()) -> Iterator[str]:
+    """Each departure in one line, whatever words a schema or a form uses. A schema as written has
+    one hash, that of a release may have several."""
+    for departure in _schema_departures(form, schema, hashes or [schema_sha256(schema)]):
         yield shown(departure, letters=500)
 
 
-def _schema_departures(form: Form, schema: Schema) -> Iterator[str]:
+def _schema_departures(form: Form, schema: Schema, hashes: Sequence[str]) -> Iterator[str]:
     says = form.says
     yield from _label_departures("outcome", says.outcome, schema.event)
     yield from _label_departures("audit_group", says.audit_group, schema.group)
@@ -112,9 +131,12 @@ def _schema_departures(form: Form, schema: Schema) -> Iterator[str]:
     for site in says.held_back.sites:
         if site in schema.sites:
             yield f"held_back.sites: {site} is held back, but the schema names it."
-    here = schema_sha256(schema)
-    if here != says.public_facts.schema_sha256:
-        yield f"public_facts.schema_sha256: the schema's is {here}, which is not the approved one."
+    named = says.public_facts.schema_sha256
+    if named not in hashes:
+        told = "which is not the approved one"
+        if named == _earlier_sha256(schema):
+            told = "approved is an earlier kind, without grid_bits and strength: amend the form"
+        yield f"public_facts.schema_sha256: the schema's is {hashes[0]}, {told}."
 
 
 def _label_departures(place: str, approved: Label, found: Labels) -> Iterator[str]:

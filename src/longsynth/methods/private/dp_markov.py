@@ -14,6 +14,7 @@ from longsynth.methods.fact import Fact, by_column, empty
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines, unconditional
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, MASKS, STRATA
+from longsynth.methods.work import Work, tables_work
 from longsynth.model.drawn_chains import Counts, Prior, drawn_chains
 from longsynth.model.markov import Bins, Chains, bins_of
 from longsynth.model.model import Model
@@ -182,6 +183,9 @@ class DPMarkov:
             gaps=gaps,
             fingerprint=bundle.fingerprint,
         )
+
+    def work(self, schema: Schema, patients: int) -> Work:
+        return tables_work(schema)
 
     @property
     def _events(self) -> int:

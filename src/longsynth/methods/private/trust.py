@@ -21,7 +21,6 @@ from longsynth.model.covariance import (
     block_band,
     clipped_spectrum,
     residual_covariance,
-    within_band,
 )
 from longsynth.model.lengths import Users
 from longsynth.model.mean import gram_of_strata, means_in_use, positive_part
@@ -197,12 +196,14 @@ class Trust:
 
 def kept_pairs(schema: Schema) -> tuple[int, ...]:
     """Return the band of S that the model reads (eq:banding); the rest need not leave. A record
-    goes slot by slot, with what is static in the first: what a row keeps is in one piece."""
+    goes slot by slot, with what is static in the first: what a row keeps is in one piece. What is
+    static goes with every slot."""
     constants, width = schema.fixed, np.arange(schema.width)
     if constants.covariance == "diagonal":
         return tuple((width + 1).tolist())
-    near = within_band(schema.layout.value_slot, constants.bandwidth)
-    return tuple((width + np.triu(near).sum(axis=1)).tolist())
+    slot, bandwidth = schema.layout.value_slot, min(constants.bandwidth, schema.slots)
+    ends = np.searchsorted(np.maximum(slot, 0), slot + bandwidth, side="right")
+    return tuple(np.where(slot < 0, len(width), ends).tolist())
 
 
 def _apart(schema: Schema) -> str:

@@ -1,0 +1,91 @@
+"""The commands, in the order in which people use them. Each has its own file here."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from longsynth.commands.attack import app as attack
+from longsynth.commands.audit import audit
+from longsynth.commands.bench import app as bench
+from longsynth.commands.budget import app as budget
+from longsynth.commands.by_example import OneLineArguments, command
+from longsynth.commands.check import check
+from longsynth.commands.demo import demo
+from longsynth.commands.dossier import dossier
+from longsynth.commands.fit import fit
+from longsynth.commands.governance import app as governance
+from longsynth.commands.import_ import import_
+from longsynth.commands.ledger import ledger
+from longsynth.commands.methods import methods
+from longsynth.commands.plan import plan
+from longsynth.commands.sample import sample
+from longsynth.commands.schema import app as schema
+from longsynth.commands.sign import keygen, sign
+from longsynth.commands.simulate import simulate
+from longsynth.commands.start import start
+from longsynth.commands.status import status
+from longsynth.commands.verify import verify
+
+app = typer.Typer(
+    cls=OneLineArguments,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Synthetic longitudinal patient records with a patient-level differential-privacy "
+    "guarantee whose account anyone can recompute.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from longsynth.version import VERSION
+
+        typer.echo(f"longsynth {VERSION}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    ctx: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Without a command: where to start."""
+    if ctx.invoked_subcommand is None:
+        start()
+
+
+def _add(panel: str, function: Callable[..., None], example: str, name: str | None = None) -> None:
+    command(app, example, name, panel)(function)
+
+
+START, DATA, RELEASE = "Start here", "Your data", "Make a release"
+CHECK, GOVERN = "Check and judge", "Govern"
+PROMISE = "--epsilon 4 --delta 1e-6"
+
+_add(START, demo, "demo --out demo")
+_add(START, simulate, "simulate --patients 720 --out cohort")
+_add(START, status, "status run")
+_add(START, methods, "methods")
+
+app.add_typer(schema, name="schema", rich_help_panel=DATA)
+_add(DATA, import_, "import events hospital --schema events.yaml --out cohort", "import")
+_add(DATA, check, "check cohort")
+
+_add(RELEASE, plan, f"plan schema.yaml --patients 5000 {PROMISE}")
+_add(RELEASE, fit, f"fit cohort {PROMISE} --out run")
+_add(RELEASE, sample, "sample run/release --patients 500 --seed 7 --out synthetic")
+
+_add(CHECK, ledger, "ledger run/release")
+_add(CHECK, verify, "verify run/release synthetic")
+_add(CHECK, audit, "audit --train cohort --test held-out --synthetic synthetic --out audit")
+_add(CHECK, dossier, "dossier run --out dossier.html")
+app.add_typer(attack, name="attack", rich_help_panel=CHECK)
+app.add_typer(bench, name="bench", rich_help_panel=CHECK)
+
+app.add_typer(budget, name="budget", rich_help_panel=GOVERN)
+app.add_typer(governance, name="governance", rich_help_panel=GOVERN)
+_add(GOVERN, keygen, 'keygen --out steward --name "data steward"')
+_add(GOVERN, sign, "sign run/release --key steward")
