@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from search import Search, Setting
 
-from longsynth.methods.private.dp_markov import DPMarkov, Rule
+from longsynth.methods.private.dp_markov import DPMarkov
+from longsynth.methods.private.markov_rule import Rule
 
 OLD = Rule(
     bins=10, focus=0.0, halves=False, states=60, drawn=False, threshold=1.0, steady=False,

@@ -8,7 +8,7 @@ import pytest
 from longsynth.benchmark.results import Results, read_results
 from longsynth.benchmark.worlds import world
 from longsynth.methods.private.copula.rules import LITTLE, MUCH
-from longsynth.methods.private.dp_markov import Rule
+from longsynth.methods.private.markov_rule import Rule
 
 pytestmark = pytest.mark.usefixtures("scripts")
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"

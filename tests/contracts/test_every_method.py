@@ -13,7 +13,8 @@ from longsynth.bundle import Bundle
 from longsynth.fit import fit_without_privacy
 from longsynth.govern.release import Release, release_files
 from longsynth.methods.method import OpenMethod, PrivateMethod
-from longsynth.methods.private.dp_markov import DPMarkov, Rule
+from longsynth.methods.private.dp_markov import DPMarkov
+from longsynth.methods.private.markov_rule import Rule
 from longsynth.methods.registry import METHODS, all_methods
 from longsynth.plan import Plan
 from longsynth.privacy.budget import Budget

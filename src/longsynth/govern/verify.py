@@ -128,7 +128,7 @@ def _only(folder: Path, needed: tuple[str, ...], *optional: str) -> Finding:
     try:
         inner = {str(parent) for name in needed for parent in Path(name).parents}
         found = (str(p.relative_to(folder)) for p in folder.rglob("*"))
-        present = set(islice((name for name in found if name not in inner), len(known) + TOLD))
+        present = set(islice((name for name in found if name not in inner), len(known) + TOLD + 1))
     except OSError as error:
         raise ReleaseError(f"{folder} cannot be read: {error.strerror}.") from None
     strange = sorted(present - known)

@@ -1,7 +1,7 @@
 """dp-markov: private first-order transition tables over public bins, by event."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +13,8 @@ from longsynth.errors import Refused
 from longsynth.methods.fact import Fact, by_column, empty
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines, unconditional
-from longsynth.methods.private.lines import GAP_SQUARES, GAPS, MASKS, STRATA
+from longsynth.methods.private.lines import STRATA
+from longsynth.methods.private.markov_rule import FIRST, STEPS, Rule
 from longsynth.methods.work import Work, tables_work
 from longsynth.model.drawn_chains import Counts, Prior, drawn_chains
 from longsynth.model.markov import Bins, Chains, bins_of
@@ -27,47 +28,6 @@ from longsynth.records import Cohort, Floats, Ints
 from longsynth.schema import Schema
 
 MOST_LEVELS = 60  # its transition tables grow with the square
-FIRST, STEPS = "bins", "transitions"
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """Public settings, chosen on development seeds: benchmarks/search_dp_markov.py."""
-
-    bins: int = 16  # of each continuous variable
-    focus: float = 0.5  # scales about the centre in which bins are narrow; 0: even bins
-    halves: bool = True  # bins of all slots, in two halves of the record; else first bins
-    states: int = 4  # bins are joined to so many states for transitions
-    drawn: bool = True  # tables drawn to a Gaussian one and to each other; else by event alone
-    threshold: float = 1.0  # a count below so much noise is no evidence, where tables stand alone
-    spread: float = 0.2  # prior spread of variables' persistence about their mean
-    between: float = 0.7  # spread of patients' own means, in spreads of a variable
-    effect: float = 0.5  # prior spread of an event's effect, in spreads of a variable
-    temper: float = 0.35  # part of an effect on repeated readings that is kept
-    steady: bool = True  # masks and gaps drawn to their mean over time
-    own: bool = False  # a table of its own for each event; else everybody's with the event's shares
-    floor: float = 0.0  # least share of patients drawn with the event, with weights
-    strata: int = 10  # shares of 100
-    first: int = 30
-    steps: int = 35
-    masks: int = 15
-    gaps: int = 7
-    gap_squares: int = 3
-
-    def __post_init__(self) -> None:
-        if not self.drawn and self.states < self.bins:
-            raise ValueError("tables that stand alone need a state for each bin")
-
-    @property
-    def shares(self) -> dict[str, int]:
-        return {
-            STRATA: self.strata,
-            FIRST: self.first,
-            STEPS: self.steps,
-            MASKS: self.masks,
-            GAPS: self.gaps,
-            GAP_SQUARES: self.gap_squares,
-        }
 
 
 @dataclass(frozen=True)
@@ -75,7 +35,7 @@ class DPMarkov:
     name: ClassVar[str] = "dp-markov"
     summary: ClassVar[str] = "private transition tables between public bins, by event"
 
-    rule: Rule = Rule()
+    rule: Rule = field(default_factory=Rule)
 
     def stages(self, schema: Schema) -> tuple[Stage, ...]:
         """A patient fills two blocks a variable with bins, one for each half of the record and each
