@@ -18,6 +18,7 @@ from fuzz.kind import PROMISE, Fault, Kind, made_once
 from fuzz.mutation import one_of
 from fuzz.parquet_inputs import any_parquet, parquet_cells
 from fuzz.text_inputs import TEXT
+from fuzz.type_inputs import TYPES
 from fuzz.yaml_inputs import any_schema
 from longsynth.audit.synthetic_folder import read_synthetic
 from longsynth.commands.check import check
@@ -180,5 +181,5 @@ KINDS = (
     Kind("release", 3, _make_release, _release),
     Kind("synthetic", 1, _make_synthetic, _synthetic),
     Kind("disclosed", 1, _make_disclosed, _disclosed),
-    *(SIGNED, BOOK, FORM, KEYS, IMPORT, IMPORT_CELLS, TEXT),
+    *(SIGNED, BOOK, FORM, KEYS, IMPORT, IMPORT_CELLS, TEXT, TYPES),
 )

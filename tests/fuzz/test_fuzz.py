@@ -16,7 +16,7 @@ from longsynth.errors import ReleaseError
 from longsynth.govern.synthetic_folder import RECIPE, read_recipe
 from longsynth.io.tables import CohortFolder
 
-INPUTS = 192  # eight cycles of all kinds; `make nightly` tries thousands
+INPUTS = 240  # eight cycles of all kinds; `make nightly` tries thousands
 
 
 def test_the_fuzzer_notices_every_way_of_failing() -> None:
