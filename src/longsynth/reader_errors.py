@@ -7,11 +7,12 @@ depend on the kind of the reader's error, which is public, and on nothing else o
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from errno import EDQUOT, EFBIG, ENOSPC
 
 from longsynth.errors import CohortError
 
 READERS = {"_csv", "_duckdb", "duckdb", "ibis", "psycopg", "py4j", "pyarrow", "pyspark", "sqlglot"}
-OUT_OF_MEMORY = (
+NO_ROOM = (
     "there is not enough memory or disk space to read and sort the patients: free some, or leave "
     "out variables."
 )
@@ -33,11 +34,11 @@ def without_cells(
             raise
         if _names(error) & {"InterruptException"}:
             raise KeyboardInterrupt from None
-        replacement = problem(error) if callable(problem) else _replacement(error, problem)
+        ours = problem(error) if callable(problem) else replacement(error, problem)
         try:
-            raise replacement from None
+            raise ours from None
         finally:  # or the reader's error, with its text, would stay attached
-            replacement.__context__ = None
+            ours.__context__ = None
 
 
 def is_of_reader(error: Exception) -> bool:
@@ -46,9 +47,11 @@ def is_of_reader(error: Exception) -> bool:
     return isinstance(error, MemoryError | OSError | UnicodeError) or bool(modules & READERS)
 
 
-def _replacement(error: Exception, problem: str) -> CohortError:
+def replacement(error: Exception, problem: str) -> CohortError:
+    """What to raise in place of a reader's error: it says `problem`, unless there was no room."""
     full = _names(error) & {"ArrowMemoryError", "MemoryError", "OutOfMemoryException"}
-    return CohortError(OUT_OF_MEMORY if full else problem)
+    no_disk = isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT, EFBIG)
+    return CohortError(NO_ROOM if full or no_disk else problem)
 
 
 def _names(error: Exception) -> set[str]:

@@ -48,7 +48,7 @@ KNOWN = {
     "importers/output.py": FOLDER,
     "importers/stage.py": TEMPORARY,
     "io/events_writer.py": FOLDER,
-    "io/lines.py": TEMPORARY,
+    "importers/csv_file.py": TEMPORARY,
     "io/meds_writer.py": FOLDER,
     "io/parts_writer.py": FOLDER,
     "io/plain.py": TEMPORARY,

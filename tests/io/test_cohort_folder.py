@@ -193,7 +193,16 @@ def test_nothing_is_printed_about_patients(
 
 @pytest.mark.parametrize(
     "cells",
-    [[None, 1], [2, 1], [-1, 1], [NAN, 1.0], [0.5, 1.0], ["", "1"], ["yes", "1"], ["x" * 300, "1"]],
+    [
+        [None, 1],
+        [2, 1],
+        [-1, 1],
+        [NAN, 1.0],
+        [0.5, 1.0],
+        ["", "1"],
+        ["yes", "1"],
+        ["x" * 1025, "1"],
+    ],
 )
 def test_an_unknown_level_is_the_first(cells: list[object], read: Read, example: Example) -> None:
     assert read(people={"group": cells, "event": cells}) == example
@@ -322,6 +331,19 @@ def test_the_tables_may_store_ids_differently(
 ) -> None:
     rows, people = pa.array([1, 1, 2]).cast(kind), pa.array([1, 2]).cast(other)
     assert read({"patient_id": rows}, {"patient_id": people}) == example
+
+
+def test_an_id_that_is_not_utf_8_is_nobodys(read: Read, example: Example) -> None:
+    ids = {"patient_id": ["\N{REPLACEMENT CHARACTER}", "b"]}
+    rows = {"patient_id": not_utf8(b"\xff", b"\xff", b"b")}
+    first, second = read(rows, ids)
+    assert sorted([first.length, second.length]) == [0, 1]
+
+
+def test_a_patients_id_that_is_not_utf_8_or_too_long_is_refused(folder: Write) -> None:
+    for ids in (not_utf8(b"\xff", b"\xfe"), ["x" * 1025, "b"]):
+        assert "an id that can be read" in refusal(folder(None, {"patient_id": ids}))
+    assert read_cohort(folder({"patient_id": ["x" * 1024] * 3}, {"patient_id": ["x" * 1024, "b"]}))
 
 
 def test_text_ids_match_letter_by_letter(read: Read) -> None:
@@ -527,7 +549,7 @@ MISTAKES: dict[str, tuple[Any, Any, str]] = {
         {"patient_id": [77_317_731, 77_317_731]},
         "give every patient one row",
     ),
-    "no id": ({}, {"patient_id": ["SECRET_A", None]}, "row without an id"),
+    "no id": ({}, {"patient_id": ["SECRET_A", None]}, "row without an id that can be read"),
     "nobody": ({}, pa.table(SECRET_PEOPLE).slice(0, 0), "patient table is empty"),
     "text as a variable": (
         {"pulse": ["SECRET_PULSE", "77317734", "1e999"]},

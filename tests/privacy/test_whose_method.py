@@ -128,6 +128,21 @@ def test_a_method_object_of_no_package_is_marked_though_it_has_a_name_of_ours(
     assert NOT_PROVED in caution_of(release)
 
 
+def test_an_object_of_our_class_with_a_function_replaced_is_not_ours() -> None:
+    """A package may return one of our objects with its own rows in it, under a name of its own."""
+    disguised = DPScore()
+    disguised.contributions = lambda *_, **__: {}  # type: ignore[method-assign]
+    assert not origin_of(disguised).ours
+    assert not origin_of(DPScore()).ours, "only the very object that we ship is ours"
+    shipped = METHODS["dp-score"]
+    assert origin_of(shipped).ours
+    shipped.contributions = disguised.contributions  # type: ignore[attr-defined]
+    try:
+        assert not origin_of(shipped).ours
+    finally:
+        del shipped.contributions  # type: ignore[attr-defined]
+
+
 def test_a_method_put_into_our_list_is_still_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METHODS, "honest", Honest())
     assert not origin_of(method_named("honest")).ours

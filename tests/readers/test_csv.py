@@ -149,6 +149,9 @@ DAMAGED = {
     "a quotation mark that is never closed": (b'1,6,"90,1', "starts in line 3"),
     "one in the last cell": (b'1,6,90,"SECRET', "starts in line 3"),
     "one inside a cell": (b'1,6,9"0,1', "starts in line 3"),
+    "two inside a cell": (b'1,6,9"0",1', "starts in line 3"),
+    "one behind a blank": (b'1, "6,90,1"', "starts in line 3"),
+    "two inches beside quoted cells": (b'"1","6",9" 0",1', "starts in line 3"),
     "text behind a closing one": (b'1,6,"90"SECRET,1', "starts in line 3"),
     "not UTF-8": (b"1,6,9\xff0,SECRET", "not in UTF-8, from line 3 on"),
     "too few cells": (b"1,6,90", "1 rows with more or fewer cells"),
@@ -164,7 +167,7 @@ def test_a_damaged_row_stops_the_import_and_is_named_by_its_line(tmp_path: Path,
 
 
 def test_a_cell_that_is_too_long_for_any_value_is_missing_and_reported(tmp_path: Path) -> None:
-    found, cohort = read(tmp_path, ROWS.replace("90", "9" * 300))
+    found, cohort = read(tmp_path, ROWS.replace("90", "9" * 1100))
     assert sorted(rows_of(cohort), key=str)[1] == ("1", 6.0, None, 1.0)
     assert "1 cells of observations.csv that are too long." in found.notes
 

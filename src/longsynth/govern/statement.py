@@ -159,7 +159,9 @@ private for patients with
 
 **ε = {as_typed(budget.epsilon)}, δ = {as_typed(budget.delta)}**, accounting `{budget.accounting}`.
 
-- **Cohort**: “{markdown(schema.name)}”, as its holder calls it.
+- **Cohort**, as its holder calls it:
+  > {markdown(schema.name)}
+
 - **Unit of protection**: one patient's complete record: every measurement, when and whether it \
 was taken, group, event and site.
 - **Adjacency**: replacing that record by any other. The number of patients, \

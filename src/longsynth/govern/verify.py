@@ -274,7 +274,8 @@ def _close(schema: Schema, folder: Path, again: Path, recipe: Recipe) -> bool:
         kept, drawn = (pq.read_metadata(d / name) for d in (folder, again))
         if kept.num_rows != drawn.num_rows or not kept.schema.equals(drawn.schema):
             return False  # before anything is read: few bytes can claim many rows
-        left, right = (pq.read_table(d / name) for d in (folder, again))
+        text = [field.name for field in pq.read_schema(again / name) if field.type == pa.string()]
+        left, right = (pq.read_table(d / name, read_dictionary=text) for d in (folder, again))
         if not left.schema.equals(right.schema, check_metadata=True) or len(left) != len(right):
             return False
         for column in left.column_names:
@@ -285,6 +286,11 @@ def _close(schema: Schema, folder: Path, again: Path, recipe: Recipe) -> bool:
 
 
 def _near(left: pa.ChunkedArray, right: pa.ChunkedArray, width: float | None) -> bool:
+    if pa.types.is_dictionary(left.type):  # each text is held once, however many rows repeat it
+        both = pa.chunked_array([*left.chunks, *right.chunks], left.type).unify_dictionaries()
+        places = [chunk.indices.fill_null(-1).to_numpy() for chunk in both.chunks]
+        mine, theirs = np.split(np.concatenate([np.zeros(0, np.int64), *places]), 2)
+        return bool(np.array_equal(mine, theirs))
     if width is None:
         return bool(left.equals(right))
     a, b = (c.to_numpy(zero_copy_only=False).astype(np.float64) for c in (left, right))

@@ -5,6 +5,7 @@ be meant, and names the line; it quotes no cell. Python's own parser does the wo
 """
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,11 +18,13 @@ import pyarrow.parquet as pq
 
 from longsynth.errors import CohortError
 from longsynth.io.plain import LONGEST
-from longsynth.reader_errors import without_cells
+from longsynth.reader_errors import replacement, without_cells
 
 ROWS = 50_000  # a batch
 LARGEST = 1 << 24  # characters of a cell: a quotation mark that is never closed ends here
 SHOWN = 5  # lines that a message names
+_CELL = r'(?:"(?:[^"]|"")*"|[^",\r\n]*)'
+WELL_QUOTED = re.compile(rf"{_CELL}(?:,{_CELL})*[\r\n]*")  # the parser forgives some quotes
 
 
 @dataclass(slots=True)
@@ -34,7 +37,7 @@ class CsvFile:
     with_line_breaks: int = 0  # cells; allowed, but often a quotation mark is missing
     uneven: list[int] = field(default_factory=list)  # lines of rows with another number of cells
     _lines: int = 0  # read so far
-    _quotes: int = 0  # read since the last row ended
+    _row: list[str] = field(default_factory=list)  # lines since the last row ended
 
     def __post_init__(self) -> None:
         first = next(self._parsed(), (0, []))[1]
@@ -65,12 +68,14 @@ class CsvFile:
         """Yield the line at which each row starts, and its cells."""
         reader = csv.reader(self._counted(), strict=True)
         while True:
-            line, self._quotes = self._lines + 1, 0
+            line = self._lines + 1
+            self._row.clear()
             try:
                 cells = next(reader, None)
             except csv.Error:
                 raise self._misquoted(line) from None
-            if self._quotes % 2:
+            text = "".join(self._row)
+            if '"' in text and not WELL_QUOTED.fullmatch(text):
                 raise self._misquoted(line)
             if cells is None:
                 return
@@ -79,7 +84,7 @@ class CsvFile:
     def _counted(self) -> Iterator[str]:
         for line in self.file:
             self._lines += 1
-            self._quotes += line.count('"')
+            self._row.append(line)
             yield line
 
     def _misquoted(self, line: int) -> CohortError:
@@ -98,7 +103,7 @@ def open_csv(source: Path, label: str) -> Iterator[CsvFile]:
 
     def problem(error: Exception) -> CohortError:
         if not isinstance(error, UnicodeError):
-            return CohortError(f"{label} cannot be read: is it a file that you may open?")
+            return replacement(error, f"{label} cannot be read: is it a file that you may open?")
         line = _first_wrong_line(source)
         return CohortError(
             f"{label} is not in UTF-8, from line {line:,} on: save it again as 'CSV UTF-8'."
@@ -123,9 +128,9 @@ def csv_to_parquet(opened: CsvFile, target: Path, columns: Sequence[str]) -> int
             arrays = []
             for place in places:
                 cells = [row[place].strip() for row in batch]
-                too_long += sum(len(cell) > LONGEST for cell in cells)
-                kept = [cell if 0 < len(cell) <= LONGEST else None for cell in cells]
-                arrays.append(pa.array(kept, pa.string()))
+                short = [cell if len(cell.encode()) <= LONGEST else "" for cell in cells]
+                too_long += sum(map(bool, cells)) - sum(map(bool, short))
+                arrays.append(pa.array([cell or None for cell in short], pa.string()))
             writer.write_table(pa.table(arrays, schema=schema))
     return too_long
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from longsynth.errors import CohortError
 from longsynth.importers.mapping import LABELS, Finds, Target, among, since_start
 from longsynth.importers.stage import Stage
+from longsynth.io.reading import require_distinct
 from longsynth.io.sql import literal, quoted
 from longsynth.schema import Column, Schema, Time
 from longsynth.schema_file import dump
@@ -28,12 +28,7 @@ def count_patients(stage: Stage) -> int:
     number, known, distinct = stage.row(
         "SELECT count(*), count(id), count(DISTINCT id) FROM people"
     )
-    if known < number:
-        raise CohortError("the patient table has a row without an id: give every patient one.")
-    if distinct < number:
-        raise CohortError("the patient table has an id twice: give every patient one row.")
-    if number == 0:
-        raise CohortError("the patient table is empty: there is nobody to describe.")
+    require_distinct(number, known, distinct)
     return number
 
 

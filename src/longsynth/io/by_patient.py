@@ -64,7 +64,7 @@ def order_of(file: Path, column: str) -> Order:
     rising = distinct = True
     last: int | None = None
     for batch in parquet_batches(file, [column]):
-        ids, rows = batch.column(0), rows + batch.num_rows
+        ids, rows = batch.column(column), rows + batch.num_rows
         ids = numbers(ids.drop_null() if ids.null_count else ids, pa.int64())
         known += len(ids)
         if len(ids) and rising:

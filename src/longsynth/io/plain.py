@@ -2,8 +2,8 @@
 
 A Parquet file may hold text that is not UTF-8 and time stamps beyond DuckDB's calendar; one such
 cell would end the whole reading, and a very long one would exhaust its memory. So columns that
-are not plain are copied first: text with the wrong bytes replaced and without over-long cells,
-time stamps as hours since 1970 in UTC.
+are not plain are copied first: text without cells that are not UTF-8 or too long, time stamps as
+hours since 1970 in UTC.
 
 Arrow, given a number or a list of Python's, first loads pandas where that is installed, to see
 whether it is one of its own. That takes longer than to copy the labels of a million patients, so
@@ -11,7 +11,7 @@ the usual way through here gives it none.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -20,9 +20,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 ROWS = 65_536  # a batch
-LONGEST = 256  # characters of a cell; no number, time or label needs more
+FEW_ROWS = 1024  # a batch of text that is read cell by cell
+LONGEST = 1024  # bytes of a cell; no id, number or label needs more
 INT96 = pa.binary(12)  # readers disagree about the extremes of this old kind of time stamp
-LISTED = 4  # bytes a cell, at most, where a file lists the values: else it takes them for a length
+SHORT = 4  # bytes a cell, at most, where a file lists the values: else it takes them for a length
 _PER_HOUR = {"s": 3600.0, "ms": 3600e3, "us": 3600e6, "ns": 3600e9}
 
 
@@ -75,9 +76,7 @@ def is_plain(source: Path, columns: Mapping[str, pa.DataType]) -> bool:
     if not {columns[name] for name in names} <= {pa.string(), pa.large_string()}:
         return False
     with pq.ParquetFile(source, read_dictionary=names, pre_buffer=False) as file:
-        groups, number = map(file.metadata.row_group, range(file.num_row_groups)), len(file.schema)
-        chunks = (group.column(j) for group in groups for j in range(number))
-        if not all(_is_listed(chunk) for chunk in chunks if chunk.path_in_schema in names):
+        if not all(_is_short(chunk) and _is_listed(chunk) for chunk in _chunks(file, names)):
             return False
         batches = file.iter_batches(ROWS, columns=names, use_threads=False)
         return all(_is_sound(column) for batch in batches for column in batch.columns)
@@ -85,10 +84,12 @@ def is_plain(source: Path, columns: Mapping[str, pa.DataType]) -> bool:
 
 def copy_plain(source: Path, target: Path, columns: Sequence[str]) -> None:
     """Copy the columns, row for row."""
-    with _binary_file(source) as file:
+    listed = _listed_columns(source, columns)
+    with _opened(source, listed) as file:
         schema = file.schema_arrow
         none = pa.record_batch([pa.nulls(0, field.type) for field in schema], schema=schema)
-        batches = chain([none], file.iter_batches(ROWS, columns=list(columns)))
+        rows = FEW_ROWS if set(listed) < set(_text_columns(source, columns)) else ROWS
+        batches = chain([none], file.iter_batches(rows, columns=list(columns)))
         tables = (plain_table(batch, columns) for batch in batches)
         first = next(tables)
         quick = {"compression": "none", "use_dictionary": False, "write_statistics": False}
@@ -102,16 +103,38 @@ def plain_table(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.Table:
     return pa.Table.from_arrays([_plain(batch.column(c)) for c in columns], list(columns))
 
 
-def _binary_file(source: Path) -> pq.ParquetFile:
-    """Text as bytes: Arrow would check it, and one wrong byte would end the reading."""
+def _opened(source: Path, listed: Sequence[str]) -> pq.ParquetFile:
+    """Open a file so that Arrow does not check text: one wrong byte would end the reading.
+
+    Of `listed` columns each text is held once, however many rows repeat it: a long text in a short
+    file must not fill the memory. Where all text is so, Arrow checks none; else it comes as bytes.
+    """
+    dense = {} if listed else {"binary_type": pa.large_binary()}
     return pq.ParquetFile(
         source,
         coerce_int96_timestamp_unit="us",
-        binary_type=pa.large_binary(),
-        read_dictionary=[],
+        read_dictionary=list(listed),
         pre_buffer=False,  # it would hold the whole file
         buffer_size=1 << 20,
+        **dense,
     )
+
+
+def _listed_columns(source: Path, columns: Sequence[str]) -> list[str]:
+    """The columns of text if Arrow can list what each holds, or none."""
+    text = _text_columns(source, columns)
+    with pq.ParquetFile(source, pre_buffer=False) as file:
+        return text if all(map(_is_listed, _chunks(file, text))) else []
+
+
+def _text_columns(source: Path, columns: Sequence[str]) -> list[str]:
+    return [name for name, kind in column_types(source) if name in columns and is_text(kind)]
+
+
+def _chunks(file: pq.ParquetFile, names: Sequence[str]) -> Iterator[pq.ColumnChunkMetaData]:
+    for group in map(file.metadata.row_group, range(file.num_row_groups)):
+        chunks = map(group.column, range(len(file.schema)))
+        yield from (chunk for chunk in chunks if chunk.path_in_schema in names)
 
 
 def _undictionaried(kind: pa.DataType) -> pa.DataType:
@@ -121,16 +144,20 @@ def _undictionaried(kind: pa.DataType) -> pa.DataType:
 def _plain(column: pa.Array) -> pa.Array:
     kind = _undictionaried(column.type)
     if is_text(kind):
-        return _text(column.cast(kind).cast(pa.large_binary()))
+        listed = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        return _text(listed.dictionary.cast(pa.large_binary())).take(listed.indices)
     if is_stamp(kind):
         return _hours(column)
     return column.cast(kind)
 
 
+def _is_short(text: pq.ColumnChunkMetaData) -> bool:
+    return bool(text.total_uncompressed_size <= SHORT * text.num_values)
+
+
 def _is_listed(text: pq.ColumnChunkMetaData) -> bool:
     """Arrow makes no list of what other encodings hold."""
-    short = text.total_uncompressed_size <= LISTED * text.num_values
-    return short and set(text.encodings) <= {"PLAIN", "RLE", "RLE_DICTIONARY", "PLAIN_DICTIONARY"}
+    return set(text.encodings) <= {"PLAIN", "RLE", "RLE_DICTIONARY", "PLAIN_DICTIONARY"}
 
 
 def _is_sound(labels: pa.Array) -> bool:
@@ -141,14 +168,21 @@ def _is_sound(labels: pa.Array) -> bool:
 
 
 def _text(cells: pa.Array) -> pa.Array:
-    size, most = pc.binary_length(cells), 4 * LONGEST  # bytes of so many characters
-    if (pc.max(size).as_py() or 0) > most:
-        cells = pc.if_else(pc.less_equal(size, most), cells, None)
+    size = pc.binary_length(cells)
+    if (pc.max(size).as_py() or 0) > LONGEST:
+        cells = pc.if_else(pc.less_equal(size, LONGEST), cells, None)
     try:
         return cells.cast(pa.large_string())
     except pa.ArrowInvalid:
-        decoded = [None if c is None else c.decode("utf-8", "replace") for c in cells.to_pylist()]
-        return pa.array(decoded, pa.large_string())
+        return pa.array(map(_decoded, cells.to_pylist()), pa.large_string())
+
+
+def _decoded(cell: bytes | None) -> str | None:
+    """Nothing for what is not UTF-8: replaced characters could make one of two ids."""
+    try:
+        return None if cell is None else cell.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
 def _hours(stamps: pa.Array) -> pa.Array:

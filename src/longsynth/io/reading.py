@@ -84,7 +84,10 @@ def unread_labels(schema: Schema) -> dict[str, str]:
 def require_distinct(patients: int, with_id: int, distinct: int) -> None:
     """Refuse a patient table that is empty, or in which a patient has no id or another's."""
     if with_id < patients:
-        raise CohortError("the patient table has a row without an id: give every patient one.")
+        raise CohortError(
+            "the patient table has a row without an id that can be read: give every patient one, "
+            "in UTF-8 and of at most 1,024 bytes."
+        )
     if distinct < patients:
         raise CohortError("the patient table has an id twice: give every patient one row.")
     if patients == 0:

@@ -9,18 +9,19 @@ from pathlib import Path
 
 from longsynth.errors import Refused
 from longsynth.methods.method import Method
+from longsynth.methods.registry import ENTRY_POINTS, METHODS
 from longsynth.origin import OURS, Origin, is_plausible
 from longsynth.version import VERSION
 
-ENTRY_POINTS = "longsynth.methods"  # name = "package.module:MethodClass"
+_AS_SHIPPED = dict(METHODS)  # before any other package is loaded
 
 
 def origin_of(method: Method) -> Origin:
-    """Return whose code a method is. A class that is neither ours nor an entry point's belongs to
-    no package, whatever its name."""
-    kind = type(method)
-    if _is_ours(kind):
+    """Return whose code a method is. A method that is neither one of ours nor an entry point's
+    belongs to no package, whatever its name or class."""
+    if _is_ours(method):
         return installed_here()
+    kind = type(method)
     point = next((p for p in entry_points(group=ENTRY_POINTS) if _gives(p, method)), None)
     if point is None or point.dist is None:
         return Origin(sha256=code_hash(kind.__module__))
@@ -84,11 +85,11 @@ def _files(root: Path) -> list[Path]:
     ]
 
 
-def _is_ours(kind: type) -> bool:
-    module = sys.modules.get(kind.__module__)
-    return (
-        kind.__module__.startswith(f"{OURS}.") and getattr(module, kind.__qualname__, None) is kind
-    )
+def _is_ours(method: Method) -> bool:
+    """The very object that longsynth ships, with no function of its class replaced."""
+    kind = type(method)
+    replaced = any(callable(getattr(kind, name, None)) for name in vars(method))
+    return _AS_SHIPPED.get(method.name) is method and not replaced
 
 
 def _gives(point: EntryPoint, method: Method) -> bool:

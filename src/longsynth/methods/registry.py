@@ -10,7 +10,6 @@ from longsynth.methods.method import Method, PrivateMethod
 from longsynth.methods.nonprivate.bootstrap import Bootstrap
 from longsynth.methods.nonprivate.gaussian import ScoreDiff, TemporalPCA
 from longsynth.methods.nonprivate.independent import Independent
-from longsynth.methods.origins import ENTRY_POINTS
 from longsynth.methods.private.copula.method import CopulaScore
 from longsynth.methods.private.dp_markov import DPMarkov
 from longsynth.methods.private.dp_score import DPScore
@@ -19,6 +18,7 @@ from longsynth.model.model import Model
 from longsynth.one_thread import one_thread
 from longsynth.outside_text import is_name
 
+ENTRY_POINTS = "longsynth.methods"  # name = "package.module:MethodClass"
 METHODS: dict[str, Method] = {
     "bootstrap": Bootstrap(),
     "independent": Independent(),

@@ -15,7 +15,7 @@ from pyspark.sql import types as spark_types
 from longsynth.engines.spark.asking import asked
 from longsynth.errors import CohortError
 from longsynth.io.columns import TEXT, Roles, Types, accepted_types, require_columns
-from longsynth.io.plain import is_stamp, stored_types
+from longsynth.io.plain import LONGEST, is_stamp, stored_types
 from longsynth.io.reading import no_table
 from longsynth.reader_errors import without_cells
 
@@ -104,17 +104,20 @@ def _of_spark(name: str, frame: DataFrame, roles: Roles) -> tuple[DataFrame, Typ
                 "Spark cannot always read. Give the times as numbers, for instance as hours since "
                 "admission, or keep both tables as Parquet files in the cohort folder."
             )
-    return chosen, types
+    return _selected(name, chosen, types), types
 
 
 def _selected(name: str, frame: DataFrame, columns: Types | dict[str, None]) -> DataFrame:
-    """Select columns in order; one without any value need not be there."""
-    cells = [
-        F.lit(None).cast("int").alias(column)
-        if kind is not None and pa.types.is_null(kind)
-        else F.col("`" + column.replace("`", "``") + "`")
-        for column, kind in columns.items()
-    ]
+    """Select columns in order; one without any value need not be there. Text that is too long for
+    an id or a label is dropped before it fills anyone's memory."""
+    cells = []
+    for column, kind in columns.items():
+        cell = F.col("`" + column.replace("`", "``") + "`")
+        if kind is not None and pa.types.is_null(kind):
+            cell = F.lit(None).cast("int").alias(column)
+        elif kind in TEXT:
+            cell = F.when(F.octet_length(cell) <= LONGEST, cell).alias(column)
+        cells.append(cell)
     return asked(f"read the {name} table", lambda: frame.select(*cells))
 
 
