@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Timer
+from threading import Timer, main_thread
 from types import FrameType
 from typing import NoReturn
 
@@ -53,7 +53,8 @@ class _Stop:
         """Raise an interrupt again that came where Python cannot raise one, such as a clean-up in
         the middle of an import. Print nothing, whatever it was: it could quote a record."""
         if self.raising and found.exc_type is KeyboardInterrupt:
-            Timer(0.05, signal.raise_signal, (self.number,)).start()
+            main = main_thread().ident or 0  # whose sleep a signal of another thread does not end
+            Timer(0.05, signal.pthread_kill, (main, self.number)).start()
 
     def end(self) -> None:
         """End by the signal; in vain for the first process of a container, which just exits."""
