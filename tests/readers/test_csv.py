@@ -95,8 +95,10 @@ def test_a_note_with_line_breaks_belongs_to_its_own_row_alone(tmp_path: Path) ->
     assert sorted(rows_of(cohort)) == EXPECTED
     assert rows_of(cohort, "patients") == [("1", "0", "0", "A"), ("2", "1", "1", "B")]
     assert found.notes == (
-        "1 cells of patients.csv with a line break.",
-        "1 cells of observations.csv with a line break.",
+        "patients.csv: cells with a line break: 1. If there should be none, a quotation mark is "
+        "missing.",
+        "observations.csv: cells with a line break: 1. If there should be none, a quotation mark "
+        "is missing.",
     )
 
 
@@ -128,7 +130,7 @@ def test_a_cell_that_is_no_finite_number_is_missing_and_reported(tmp_path: Path,
     assert sorted(rows_of(cohort), key=str)[0] == ("1", 0.0, None, 0.0)
     counts = json.loads((cohort / "internal/import.json").read_text())
     assert counts["cells_that_could_not_be_read"] == ({"pulse": 1} if cell.strip() else {})
-    assert any("in pulse" in note for note in found.notes) is bool(cell.strip())
+    assert any("no level: pulse 1." in note for note in found.notes) is bool(cell.strip())
 
 
 @pytest.mark.parametrize("cell", ["yes", "2", "SECRET"])
@@ -142,7 +144,7 @@ def test_a_label_that_is_no_level_is_reported_without_quoting_it(tmp_path: Path,
 def test_a_row_without_a_usable_time_is_left_out_and_reported(tmp_path: Path, time: str) -> None:
     found, cohort = read(tmp_path, ROWS.replace("1,6,", f"1,{time},"))
     assert sorted(rows_of(cohort)) == [EXPECTED[0], EXPECTED[2]]
-    assert "1 of 3 rows have no time that can be read; they are left out." in found.notes
+    assert "rows without a time that can be read: 1 of 3. They are left out." in found.notes
 
 
 DAMAGED = {
@@ -154,8 +156,8 @@ DAMAGED = {
     "two inches beside quoted cells": (b'"1","6",9" 0",1', "starts in line 3"),
     "text behind a closing one": (b'1,6,"90"SECRET,1', "starts in line 3"),
     "not UTF-8": (b"1,6,9\xff0,SECRET", "not in UTF-8, from line 3 on"),
-    "too few cells": (b"1,6,90", "1 rows with more or fewer cells"),
-    "too many cells": (b"1,6,90,1,2,SECRET", "first start in lines 3. Put cells"),
+    "too few cells": (b"1,6,90", "more or fewer cells than the header, 1 in all"),
+    "too many cells": (b"1,6,90,1,2,SECRET", "They start in lines 3. Put cells"),
     "an endless cell": (b'1,6,"' + b"x" * ((1 << 24) + 1) + b'",1', "starts in line 3"),
 }
 
@@ -169,7 +171,8 @@ def test_a_damaged_row_stops_the_import_and_is_named_by_its_line(tmp_path: Path,
 def test_a_cell_that_is_too_long_for_any_value_is_missing_and_reported(tmp_path: Path) -> None:
     found, cohort = read(tmp_path, ROWS.replace("90", "9" * 1100))
     assert sorted(rows_of(cohort), key=str)[1] == ("1", 6.0, None, 1.0)
-    assert "1 cells of observations.csv that are too long." in found.notes
+    said = "observations.csv: cells that are too long for any value: 1. They are left out."
+    assert said in found.notes
 
 
 @pytest.mark.parametrize("start", ["", "\n", "SECRET\n1,0,80,0\n"])

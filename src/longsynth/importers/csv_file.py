@@ -59,9 +59,10 @@ class CsvFile:
                 self.uneven.append(line)
         if self.uneven:
             named = ", ".join(f"{line:,}" for line in self.uneven[:SHOWN])
+            more = ", …" if len(self.uneven) > SHOWN else ""
             raise self._refused(
-                f"has {len(self.uneven):,} rows with more or fewer cells than the header; the "
-                f"first start in lines {named}. Put cells that contain a comma in quotation marks"
+                f"has rows with more or fewer cells than the header, {len(self.uneven):,} in all. "
+                f"They start in lines {named}{more}. Put cells with a comma in quotation marks"
             )
 
     def _parsed(self) -> Iterator[tuple[int, list[str]]]:

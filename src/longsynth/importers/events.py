@@ -57,7 +57,7 @@ def prepare_events(
         SELECT {key} AS id, {begin} AS start, NULL::DOUBLE AS stop, NULL::DOUBLE AS age,
                NULL::DOUBLE AS death {columns} FROM {people.scan}""")
     at = _hours(schema.time, rows)
-    notes: dict[str, Any] = people.notes | rows.notes
+    notes: dict[str, Any] = {"csv": {"patients.csv": people.notes, f"{name}.csv": rows.notes}}
     notes["cells_that_could_not_be_read"] = _unread(stage, people, once, _cell)
     if not long:
         notes["cells_that_could_not_be_read"] |= _unread(stage, rows, over_time, _converted)

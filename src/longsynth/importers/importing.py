@@ -76,17 +76,20 @@ def import_cohort(
 
 
 def _notes(counts: dict[str, Any]) -> Iterator[str]:
-    for name, number in counts.items():
-        if name.startswith("cells_of_") and number:
-            yield f"{number:,} {name.replace('_', ' ')}."
+    for file, found in counts.get("csv", {}).items():
+        if number := found.get("cells_with_a_line_break"):
+            yield (
+                f"{file}: cells with a line break: {number:,}. If there should be none, a "
+                "quotation mark is missing."
+            )
+        if number := found.get("cells_that_are_too_long"):
+            yield f"{file}: cells that are too long for any value: {number:,}. They are left out."
     unread = counts.get("cells_that_could_not_be_read", {})
     if unread:
-        yield (
-            f"{sum(unread.values()):,} cells hold something that is no number or level, in "
-            f"{', '.join(unread)}; they count as missing."
-        )
+        each = ", ".join(f"{name} {number:,}" for name, number in unread.items())
+        yield f"cells that are no number and no level: {each}. They count as missing."
     if counts.get("rows_without_usable_time"):
         yield (
-            f"{counts['rows_without_usable_time']:,} of {counts['rows']:,} rows have no time that "
-            "can be read; they are left out."
+            f"rows without a time that can be read: {counts['rows_without_usable_time']:,} of "
+            f"{counts['rows']:,}. They are left out."
         )

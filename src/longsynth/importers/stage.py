@@ -83,8 +83,8 @@ class Stage:
             require(label, opened.header, columns)
             too_long = csv_to_parquet(opened, copy, columns)
         notes = {
-            f"cells_of_{label}_with_a_line_break": opened.with_line_breaks,
-            f"cells_of_{label}_that_are_too_long": too_long,
+            "cells_with_a_line_break": opened.with_line_breaks,
+            "cells_that_are_too_long": too_long,
         }
         return Table(scan([copy]), dict(column_types(copy)), notes)
 
