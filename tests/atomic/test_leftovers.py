@@ -18,7 +18,7 @@ from longsynth.scratch import PREFIX, ScratchFolder
 
 
 def started(work: Work, out: Path, temporary: Path) -> subprocess.Popen[bytes]:
-    """Start a fit, and return once it has a scratch folder."""
+    """Start a fit, and return once it has a scratch folder and has locked it."""
     before = set(temporary.iterdir())
     fit = subprocess.Popen(
         [sys.executable, "-m", "longsynth.cli", "fit", work.cohort, *PROMISE, "--out", out],
@@ -27,12 +27,22 @@ def started(work: Work, out: Path, temporary: Path) -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
     )
     end = time.monotonic() + 120
-    while set(temporary.glob(f"{PREFIX}*")) <= before:
+    while not any(map(is_locked, set(temporary.glob(f"{PREFIX}*")) - before)):
         assert fit.poll() is None, "the fit ended before it was seen"
         assert time.monotonic() < end
         time.sleep(0.001)
     fit.send_signal(signal.SIGSTOP)  # so that it can be looked at
     return fit
+
+
+def is_locked(folder: Path) -> bool:
+    """Ask the system: to try the lock would be in the way of whoever takes it."""
+    held = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    inodes = {words[5].rpartition(":")[2] for words in held if words[1] == "FLOCK"}
+    try:
+        return str(folder.stat().st_ino) in inodes
+    except FileNotFoundError:
+        return False
 
 
 def finished(work: Work, out: Path, temporary: Path) -> None:

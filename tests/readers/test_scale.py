@@ -20,12 +20,12 @@ variables:
   - {name: second, kind: continuous, bounds: [0, 100], bounds_from: x, source: {codes: [item 2]}}
 """
 PROGRAM = """
-import resource, sys
+import sys
 from pathlib import Path
 from longsynth.importers.importing import import_cohort
 here = Path(sys.argv[1])
 import_cohort("events", str(here), here / "s.yaml", here / "out")
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 """
 
 
