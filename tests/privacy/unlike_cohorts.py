@@ -55,7 +55,7 @@ def ordinary_cohorts(tmp: Path, names: tuple[str, ...]) -> list[Path]:
     people = [f"{i},1,0,B" for i in range(N)]
     messy = [f"{i % N},{i // N},{'x' * (i % 7)},inf,-inf,nan,1e999,\x00" for i in range(5 * N)]
     write_cells(tmp / "messy", SCHEMA, header, messy, people)
-    odd = [f"{i},?,unknown,\xff" for i in range(N)]
+    odd = [f"{i},?,unknown,{('elsewhere', chr(255))[i % 2]}" for i in range(N)]
     crowd = [f"0,{t},80,18,97,3,1,0" for t in range(3000)] + ["ghost,1,1,1,1,1,1,1", '3,1,"80']
     crowd += ["4,never,80,18,97,3,1,0"]
     write_cells(tmp / "crowded", SCHEMA, header, crowd, odd)
