@@ -123,15 +123,22 @@ def _taken(cells: pa.Array, places: np.ndarray) -> pa.Array:
     return cells.take(pa.array(places))
 
 
-def write_typed(folder: Path, rows: dict[str, Any], people: dict[str, Any], **changes: Any) -> Path:
+def write_typed(
+    folder: Path,
+    rows: dict[str, Any],
+    people: dict[str, Any],
+    options: dict[str, Any] | None = None,
+    **changes: Any,
+) -> Path:
+    """Write a cohort; `options` are those of the Parquet writer, `changes` those of the schema."""
     folder.mkdir(parents=True)
     (folder / "schema.yaml").write_text(json.dumps(_schema(**changes)))
-    pq.write_table(pa.table(rows), folder / "observations.parquet")
-    pq.write_table(pa.table(people), folder / "patients.parquet")
+    pq.write_table(pa.table(rows), folder / "observations.parquet", **(options or {}))
+    pq.write_table(pa.table(people), folder / "patients.parquet", **(options or {}))
     return folder
 
 
-def cohort_of(folder: Path, role: str, kind: str) -> Path:
+def cohort_of(folder: Path, role: str, kind: str, **options: Any) -> Path:
     """A cohort in which one column of this role has this type, at its extremes."""
     cells, rows, people = EVERY[kind], observations(), patients()
     match role:
@@ -139,19 +146,19 @@ def cohort_of(folder: Path, role: str, kind: str) -> Path:
             people["patient_id"] = _ids_of(kind)
             ids = _taken(people["patient_id"], rows["patient_id"])
             rows["patient_id"] = pa.nulls(ROWS) if kind == "null" else ids
-            return write_typed(folder, rows, people)
+            return write_typed(folder, rows, people, options)
         case "value":
             rows["pulse"] = repeated(cells, ROWS)
-            return write_typed(folder, rows, people)
+            return write_typed(folder, rows, people, options)
         case "label":
             people["site"] = repeated(cells, PATIENTS)
-            return write_typed(folder, rows, people)
+            return write_typed(folder, rows, people, options)
         case "time":
             rows["time"] = repeated(cells, ROWS)
-            return write_typed(folder, rows, people)
+            return write_typed(folder, rows, people, options)
         case _:
             rows["time"] = repeated(cells, ROWS)
-            return write_typed(folder, rows, people, time={"unit": "timestamp"})
+            return write_typed(folder, rows, people, options, time={"unit": "timestamp"})
 
 
 def _ids_of(kind: str) -> pa.Array:

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pyarrow.parquet as pq
 from numpy.random import Generator
 
 from contracts.physical_types import ACCEPTED, EVERY, cohort_of
@@ -17,18 +16,17 @@ from longsynth.plan import plan
 
 def _make(folder: Path, rng: Generator) -> None:
     role, kind = one_of(rng, sorted(ACCEPTED)), one_of(rng, sorted(EVERY))
-    cohort_of(folder / "cohort", role, kind)
+    cohort_of(
+        folder / "cohort",
+        role,
+        kind,
+        compression=one_of(rng, ("snappy", "none", "zstd", "gzip", "lz4", "brotli")),
+        use_dictionary=bool(rng.random() < 0.5),
+        data_page_version=one_of(rng, ("1.0", "2.0")),
+        row_group_size=one_of(rng, (1, 7, 1000)),
+        write_statistics=bool(rng.random() < 0.7),
+    )
     (folder / "case.json").write_text(json.dumps([role, kind]))
-    for path in (folder / "cohort").glob("*.parquet"):
-        pq.write_table(
-            pq.read_table(path),
-            path,
-            compression=one_of(rng, ("snappy", "none", "zstd", "gzip", "lz4", "brotli")),
-            use_dictionary=bool(rng.random() < 0.5),
-            data_page_version=one_of(rng, ("1.0", "2.0")),
-            row_group_size=one_of(rng, (1, 7, 1000)),
-            write_statistics=bool(rng.random() < 0.7),
-        )
 
 
 def _read(folder: Path, rng: Generator) -> list[str]:
