@@ -59,7 +59,7 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def test_a_note_cannot_rewrite_another_patient_or_add_one(tmp_path: Path) -> None:
-    posing = text_of([[i, t, 220, 4, 1, ""] for i in range(1, PATIENTS) for t in range(3)])
+    posing = text_of([[i, t, 20, 0, 0, ""] for i in range(1, PATIENTS) for t in range(3)])
     people = text_of([[99, 1, 1, "C", ""]])
     expected = read(export(tmp_path / "plain", "well"))
     for number, note in enumerate((f"see:\n{posing}", f"see:\n{people}", '"', '",\n"', "\r\n,,,")):

@@ -4,28 +4,17 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fuzz.cohorts import SCHEMA
 from longsynth.errors import CohortError
 from longsynth.importers.importing import Imported, import_cohort
 from readers.small_sources import rows_of
 
-SCHEMA: dict[str, Any] = {
-    "longsynth": 1,
-    "name": "two patients",
-    "slots": 3,
-    "max_gap": 48,
-    "site": {"column": "site", "levels": ["A", "B", "C"]},
-    "variables": [
-        {"name": "pulse", "kind": "continuous", "bounds": [20, 220], "bounds_from": "a monitor"},
-        {"name": "oxygen", "kind": "binary"},
-    ],
-}
 HEADER = "patient_id,time,pulse,oxygen\n"
 ROWS = HEADER + "1,0,80,0\n1,6,90,1\n2,2,70,\n"
 PEOPLE = "patient_id,group,event,site\n1,0,0,A\n2,1,1,B\n"
