@@ -1,13 +1,18 @@
 """A cell: the files of one finished trial. Its table of scores is written last: then it is done."""
 
 import json
+import math
+import time
 from pathlib import Path
 from typing import Any
 
+from longsynth.audit.score import Score
 from longsynth.benchmark.measures import Evidence, measured, run
 from longsynth.benchmark.results import Prediction, Row, table_of, write_text_whole, write_whole
-from longsynth.benchmark.trial import Trial
+from longsynth.benchmark.trial import Trial, patients_hash
 from longsynth.bundle import Bundle
+
+SECONDS = "cell_seconds"  # of the processor, for making and judging: what a rerun will take
 
 
 def scores_file(out: Path, trial: Trial) -> Path:
@@ -20,13 +25,25 @@ def predictions_file(out: Path, trial: Trial) -> Path:
 
 def run_cell(out: Path, trial: Trial) -> None:
     """Run a trial and write its files, each under another name first."""
+    start = time.process_time()
     evidence = run(trial)
-    found = measured(evidence)
+    found = measured(evidence) | {SECONDS: [_seconds(time.process_time() - start)]}
     if keeps_predictions(trial):
         write_whole(predictions_file(out, trial), table_of(_predictions(evidence), Prediction))
     if evidence.bundle is not None:
         text = json.dumps(_ledger(evidence.bundle), indent=2, ensure_ascii=False) + "\n"
         write_text_whole(out / "ledgers" / f"{trial.name}.json", text)
+    budget = evidence.bundle.ledger.budget if evidence.bundle else None
+    provenance = {
+        "draw": trial.draw,
+        "epsilon": budget.epsilon if budget else math.nan,
+        "delta": budget.delta if budget else math.nan,
+        "accounting": budget.accounting if budget else "",
+        "train_patients": evidence.parts.train.patients,
+        "patients_hash": patients_hash(evidence.parts),
+        "made_by": trial.made_by,
+        "judged_by": trial.judged_by,
+    }
     rows = [
         Row(
             use.experiment,
@@ -37,17 +54,20 @@ def run_cell(out: Path, trial: Trial) -> None:
             float(score.value),
             float(score.lower),
             float(score.upper),
+            **provenance,
         )
         for use in trial.uses
-        for measure in use.measures
+        for measure in (*use.measures, SECONDS)
         for score in found.get(measure, ())
     ]
     write_whole(scores_file(out, trial), table_of(rows, Row))
 
 
 def keeps_predictions(trial: Trial) -> bool:
-    """A fresh population's predictions are left out: their scores say all and they are many."""
-    return "utility" in trial.measures and not trial.setting.fresh
+    """A fresh population's predictions are left out: their scores say all and they are many. Those
+    about real patients are not for keeping."""
+    setting = trial.setting
+    return "utility" in trial.measures and not setting.fresh and setting.world == "simulated"
 
 
 def _predictions(evidence: Evidence) -> list[Prediction]:
@@ -73,3 +93,7 @@ def _ledger(bundle: Bundle) -> dict[str, Any]:
         "promise": "NOT PRIVATE: these statistics were taken without noise",
         "entries": [{"statistic": entry.statistic.name} for entry in bundle.ledger.entries],
     }
+
+
+def _seconds(value: float) -> Score:
+    return Score(SECONDS, value, math.nan, math.nan, "none")

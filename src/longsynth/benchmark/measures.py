@@ -4,28 +4,26 @@ import math
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 
 from longsynth.audit.comparisons.comparison import Comparison
+from longsynth.audit.comparisons.persistence import autocorrelations, first_lag
 from longsynth.audit.comparisons.telling_apart import telling_apart
 from longsynth.audit.fidelity import COMPARISONS, fidelity_scores
 from longsynth.audit.score import Score
+from longsynth.audit.subgroups import subgroup_scores
 from longsynth.audit.utility import Predictions, base_rate, train_and_predict, utility_scores
-from longsynth.benchmark.experiments import BASE_RATE, TRAIN_ON_REAL, UTILITY
-from longsynth.benchmark.trial import (
-    Parts,
-    Trial,
-    is_private,
-    partition_facts,
-    population,
-    schema_of,
-)
+from longsynth.benchmark.experiments import BASE_RATE, REFERENCES, TRAIN_ON_REAL
+from longsynth.benchmark.trial import Trial, partition_facts, population, schema_of
+from longsynth.benchmark.variants import variant_of
+from longsynth.benchmark.worlds import Parts
 from longsynth.bundle import Bundle
 from longsynth.fit import fit, fit_without_privacy
-from longsynth.methods.registry import model_of
+from longsynth.methods.method import PrivateMethod
 from longsynth.model.model import Model
-from longsynth.plan import plan
+from longsynth.plan import plan_of
+from longsynth.privacy.budget import Accounting, Budget
 from longsynth.records import Cohort
 from longsynth.sample import sample
 from longsynth.schema import Schema
@@ -33,6 +31,8 @@ from longsynth.synthetic import Synthetic
 
 REPEATS = 3  # of a timing, after one that only warms up; the median counts
 MEGABYTE = 1e6
+BOOSTED = "boosted_"  # before a metric's name; without it the classifier is the logistic one
+OF_PREDICTIONS = ("utility", "subgroups", "boosted", "events")  # need no synthetic patients
 OTHERS_SEED = 20_000_000  # added to a seed: who changes places with its members
 
 
@@ -52,10 +52,16 @@ class Evidence:
             return base_rate(self.parts.train, self.parts.test)
         return train_and_predict(self.schema, self.synthetic, self.parts.test)
 
+    @cached_property
+    def boosted_predictions(self) -> Predictions:
+        if self.synthetic is None:
+            return self.predictions
+        return train_and_predict(self.schema, self.synthetic, self.parts.test, model="boosted")
+
 
 def run(trial: Trial) -> Evidence:
     """Simulate, fit and sample; as many synthetic patients as were shown to the method."""
-    parts, schema = population(trial.setting, trial.seed), schema_of(trial.setting)
+    parts, schema = population(trial.setting, trial.seed), _schema(trial)
     if trial.setting.canary:
         from longsynth.audit.attacks.canary import canary_record, with_canary
 
@@ -65,30 +71,39 @@ def run(trial: Trial) -> Evidence:
         kept = parts.train if trial.method == TRAIN_ON_REAL else None
         return Evidence(trial, schema, parts, None, kept)
     bundle = fitted(trial, schema, parts.train)
-    drawn = sample(model_of(bundle), parts.train.patients, seed=trial.seed)
-    return Evidence(trial, schema, parts, bundle, drawn)
+    return Evidence(trial, schema, parts, bundle, _draw(_model(trial, bundle), trial, parts.train))
 
 
 def measured(evidence: Evidence) -> dict[str, list[Score]]:
     """Return the scores of every measure that the trial's experiments ask for."""
-    possible = UTILITY if evidence.synthetic is None else tuple(MEASURES)
+    possible = OF_PREDICTIONS if evidence.synthetic is None else tuple(MEASURES)
     wanted = [name for name in evidence.trial.measures if name in possible]
     return {name: MEASURES[name](evidence) for name in wanted}
 
 
 def fitted(trial: Trial, schema: Schema, train: Cohort) -> Bundle:
-    if not is_private(trial.method):
-        return fit_without_privacy(train, schema, trial.method)
-    setting = trial.setting
-    planned = plan(
-        schema,
-        train.patients,
-        epsilon=setting.epsilon,
-        delta=setting.delta,
-        method=trial.method,
-        accounting=setting.accounting,
-    )
-    return fit(train, planned)
+    method, setting = variant_of(trial.method).method, trial.setting
+    if not isinstance(method, PrivateMethod):
+        return fit_without_privacy(train, schema, method.name)
+    budget = _budget(setting.epsilon, setting.delta, setting.accounting)
+    return fit(train, plan_of(method, schema, train.patients, budget))
+
+
+@cache
+def _budget(epsilon: float, delta: float, accounting: Accounting) -> Budget:
+    return Budget(epsilon, delta, accounting)
+
+
+def _schema(trial: Trial) -> Schema:
+    """The schema that the method is given; metrics use public bounds, whatever it says else."""
+    if trial.method in REFERENCES:
+        return schema_of(trial.setting)
+    known = schema_of(trial.setting)
+    return schema_of(trial.setting, variant_of(trial.method).constants_for(known))
+
+
+def _model(trial: Trial, bundle: Bundle) -> Model:
+    return variant_of(trial.method).model(bundle)
 
 
 def _utility(evidence: Evidence) -> list[Score]:
@@ -96,14 +111,41 @@ def _utility(evidence: Evidence) -> list[Score]:
 
 
 def _subgroups(evidence: Evidence) -> list[Score]:
-    from longsynth.audit.subgroups import subgroup_scores
-
     return subgroup_scores(evidence.schema, evidence.predictions, **_resampling(evidence))
+
+
+def _boosted(evidence: Evidence) -> list[Score]:
+    """The same utility from boosted trees, under names of their own."""
+    scores = [
+        *utility_scores(evidence.boosted_predictions),
+        *subgroup_scores(evidence.schema, evidence.boosted_predictions),
+    ]
+    return [replace(score, metric=BOOSTED + score.metric) for score in scores]
+
+
+def _events(evidence: Evidence) -> list[Score]:
+    """How many events judge each group, and each group at each site."""
+    test, schema = evidence.parts.test, evidence.schema
+    found = []
+    for group in (0, 1):
+        chosen = test.group == group
+        found.append(_plain(f"group{group}_events", float(test.event[chosen].sum())))
+        for place, site in enumerate(schema.sites):
+            there = chosen & (test.site == place)
+            found.append(_plain(f"group{group}_site_{site}_events", float(test.event[there].sum())))
+    return found
 
 
 def _fidelity(evidence: Evidence) -> list[Score]:
     """Without intervals of single seeds: each resample would cost as much as the comparison."""
     return _compared(evidence, [c for c in COMPARISONS if c is not telling_apart])
+
+
+def _fidelity_in_short(evidence: Evidence) -> list[Score]:
+    """The same, with autocorrelations one slot apart only: the others take as long as all else."""
+    left_out = (autocorrelations, telling_apart)
+    kept = [c for c in COMPARISONS if c not in left_out]
+    return _compared(evidence, [*kept, first_lag])
 
 
 def _telling_apart(evidence: Evidence) -> list[Score]:
@@ -138,8 +180,8 @@ def _membership_swapped(evidence: Evidence) -> list[Score]:
     ours, others = parts.train, population(trial.setting, OTHERS_SEED + trial.seed).train
     drawn: Synthetic | Cohort = others
     if evidence.bundle is not None:
-        model = model_of(fitted(trial, schema, others))
-        drawn = sample(model, others.patients, seed=OTHERS_SEED + trial.seed)
+        model = _model(trial, fitted(trial, schema, others))
+        drawn = sample(model, others.patients, seed=OTHERS_SEED + trial.sample_seed)
     games = (
         membership_scores(schema, inside, outside, made, parts.control)
         for inside, outside, made in ((ours, others, _made(evidence)), (others, ours, drawn))
@@ -180,14 +222,14 @@ def _cost(evidence: Evidence) -> list[Score]:
     fits, samples = [], []
     for _ in range(REPEATS):  # `run` has warmed everything up
         start = time.perf_counter()
-        model = model_of(fitted(trial, schema, train))
+        model = _model(trial, fitted(trial, schema, train))
         middle = time.perf_counter()
         _draw(model, trial, train)
         fits.append(middle - start)
         samples.append(time.perf_counter() - middle)
     tracemalloc.start()
     try:
-        _draw(model_of(fitted(trial, schema, train)), trial, train)
+        _draw(_model(trial, fitted(trial, schema, train)), trial, train)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -199,7 +241,7 @@ def _cost(evidence: Evidence) -> list[Score]:
 
 
 def _draw(model: Model, trial: Trial, train: Cohort) -> Synthetic:
-    return sample(model, train.patients, seed=trial.seed)
+    return sample(model, train.patients, seed=trial.sample_seed)
 
 
 def _plain(metric: str, value: float) -> Score:
@@ -227,7 +269,10 @@ def _dataset(evidence: Evidence) -> list[Score]:
 MEASURES: dict[str, Callable[[Evidence], list[Score]]] = {
     "utility": _utility,
     "subgroups": _subgroups,
+    "boosted": _boosted,
+    "events": _events,
     "fidelity": _fidelity,
+    "fidelity in short": _fidelity_in_short,
     "telling apart": _telling_apart,
     "membership": _membership,
     "membership swapped": _membership_swapped,

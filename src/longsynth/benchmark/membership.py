@@ -13,7 +13,7 @@ from longsynth.benchmark.experiments import REFERENCES, Setting
 from longsynth.benchmark.results import Results
 from longsynth.benchmark.statistics import Summary, holm, mean_p, summary
 from longsynth.benchmark.tables import interval, number
-from longsynth.benchmark.trial import is_private
+from longsynth.benchmark.variants import is_private
 from longsynth.privacy.budget import Accounting, Budget
 from longsynth.report.study_style import look
 from longsynth.report.study_tables import Table, markdown_body
@@ -69,11 +69,12 @@ def verdicts(
     ]
 
 
-def membership_text(results: Results, train_patients: int) -> str:
+def membership_text(results: Results) -> str:
     """Return the page; every number and verdict comes from the results."""
-    budgets = {label: Setting(epsilon=float(label)) for label in results.settings(NAME)}
+    budgets = _budgets(results)
     rows = verdicts(results, budgets)
     first = next(iter(budgets.values()))
+    (train_patients,) = {row.train_patients for row in results.rows if row.experiment == NAME}
     parts = [
         "# Membership",
         "Can someone who holds a patient's record and the synthetic patients tell whether the "
@@ -94,6 +95,16 @@ def membership_text(results: Results, train_patients: int) -> str:
         "\n".join(f"- {line}" for line in _said(rows)),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _budgets(results: Results) -> dict[str, Setting]:
+    """What each label stands for, as the private rows say it."""
+    found = {
+        row.setting: Setting(epsilon=row.epsilon, delta=row.delta, accounting=row.accounting)  # type: ignore[arg-type]
+        for row in results.rows
+        if row.experiment == NAME and row.accounting
+    }
+    return {label: found[label] for label in results.settings(NAME)}
 
 
 def _attack(metric: str, rows: list[Verdict]) -> Iterator[str]:

@@ -1,71 +1,61 @@
-"""POPULATION.md: methods and budgets side by side, judged where differences can be seen."""
+"""docs/population.md: methods side by side on simulated patients, where differences can be seen."""
 
-from longsynth.benchmark.experiments import PROPOSED, REFERENCES
-from longsynth.benchmark.results import Results
-from longsynth.benchmark.statistics import summary
-from longsynth.benchmark.tables import interval, number
-from longsynth.benchmark.trial import is_private
-from longsynth.report.study_style import look, metric_head
-from longsynth.report.study_tables import Table, markdown_body
-
-NAME = "population"
-SHOWN = (
-    "auprc",
-    "auroc",
-    "brier",
-    "ece",
-    "mean_prediction",
-    "worst_group_auprc",
-    "marginal_ks",
-    "correlation_error",
-    "autocorrelation_error",
-    "missingness_error",
-    "mia_auc",
+from longsynth.benchmark.evidence import FRESH, LARGE, SMALL
+from longsynth.benchmark.evidence_tables import (
+    CONDITIONS,
+    FIDELITY,
+    RIVALS_AT_BEST,
+    UTILITY,
+    in_short,
+    metric_title,
+    outcomes,
+    table,
 )
+from longsynth.benchmark.results import Results
+from longsynth.benchmark.versions import only
+
+TITLES = {SMALL: "504 training patients", LARGE: "5,000 training patients"}
+GROUPS = ("worst_group_auprc", "group_gap_auprc", "prevalence_error")
 
 
-def population_text(results: Results, train_patients: int, fresh: int) -> str:
-    """Return the table of means, and one table a metric with intervals over seeds."""
-    seeds, lines = results.seeds(NAME), _lines(results)
-    head = ("Method", "ε", *(metric_head(metric) for metric in SHOWN))
-    rows = [
-        (look(method).label, shown, *(number(_mean(results, method, label, m)) for m in SHOWN))
-        for method, label, shown in lines
-    ]
+def population_text(results: Results) -> str:
+    """Return the page; every number and verdict comes from the results."""
+    found = only(results, TITLES)
     parts = [
-        "# Population",
-        f"Means over {len(seeds)} seeds of {train_patients} training patients each, judged on "
-        f"{fresh:,} fresh patients of the same simulated population.",
-        markdown_body(Table("", "", head, tuple(rows), (look(PROPOSED).label,))),
-        "## With intervals",
-        "95 % t intervals over seeds.",
+        "# Simulated patients",
+        CONDITIONS,
+        RIVALS_AT_BEST,
+        f"**Patients.** Each seed draws training patients and {FRESH:,} fresh ones of the same "
+        "simulated population who judge. Numbers are means over seeds, and intervals are 95 % t "
+        "intervals over them.",
     ]
-    for metric in SHOWN:
-        found = [
-            (look(method).label, shown, _with(results, method, label, metric))
-            for method, label, shown in lines
+    for experiment, title in TITLES.items():
+        seeds = found.seeds(experiment)
+        if not seeds:
+            continue
+        parts += [
+            f"## {title}",
+            f"{len(seeds)} seeds, {seeds[0]} to {seeds[-1]}. "
+            + " ".join(in_short(found, experiment)),
+            "### Who is ahead",
+            *outcomes(found, experiment),
         ]
-        known = tuple(row for row in found if row[2] != "–")
-        parts.append(markdown_body(Table("", "", ("Method", "ε", metric_head(metric)), known)))
+        for name, metrics in (("Utility", UTILITY), ("Groups", GROUPS), ("Fidelity", FIDELITY)):
+            heads = {metric: metric_title(metric) for metric in metrics}
+            parts += [f"### {name}", table(found, experiment, heads, intervals=metrics[:2])]
     return "\n\n".join(parts) + "\n"
 
 
-def _lines(results: Results) -> list[tuple[str, str, str]]:
-    """Method, label and shown ε; what has no budget stands once."""
-    lines = []
-    for method in results.methods(NAME):
-        labels = results.settings(NAME)
-        private = method not in REFERENCES and is_private(method)
-        lines += [
-            (method, label, label if private else "–") for label in labels[: None if private else 1]
-        ]
-    return lines
-
-
-def _mean(results: Results, method: str, label: str, metric: str) -> float:
-    return summary(results.values(NAME, method, label, metric)).mean
-
-
-def _with(results: Results, method: str, label: str, metric: str) -> str:
-    found = summary(results.values(NAME, method, label, metric))
-    return "–" if not found.seeds else f"{number(found.mean)} ({interval(found)})"
+def steering_text(results: Results) -> str:
+    """Return what `longsynth bench population` found, as a page of its own."""
+    name = "population"
+    sizes = {row.train_patients for row in results.rows}
+    parts = [
+        "# Methods on simulated patients",
+        CONDITIONS,
+        f"Means over {len(results.seeds(name))} seeds of {max(sizes):,} training patients each.",
+    ]
+    for title, metrics in (("Utility", UTILITY), ("Groups", GROUPS), ("Fidelity", FIDELITY)):
+        heads = {metric: metric_title(metric) for metric in metrics}
+        parts += [f"## {title}", table(results, name, heads, intervals=metrics[:2])]
+    return "\n\n".join(parts) + "\n"

@@ -23,6 +23,14 @@ class Row:
     value: float
     lower: float = math.nan  # 95 % interval over the judged patients of this seed
     upper: float = math.nan
+    draw: int = 0  # of noise and synthetic patients, for the same training patients
+    epsilon: float = math.nan  # NaN: nothing was promised
+    delta: float = math.nan
+    accounting: str = ""
+    train_patients: int = 0
+    patients_hash: str = ""  # of the training and the judged patients
+    made_by: str = ""  # hash of the sources that the synthetic patients depend on
+    judged_by: str = ""  # hash of the sources that the metrics depend on
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +90,18 @@ class Results:
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.rows = tuple(rows)
-        self._found: dict[tuple[str, str, str, str], dict[int, float]] = {}
+        draws: dict[tuple[str, str, str, str], dict[int, list[float]]] = {}
         for row in self.rows:
             key = (row.experiment, row.method, row.setting, row.metric)
-            self._found.setdefault(key, {})[row.seed] = row.value
+            draws.setdefault(key, {}).setdefault(row.seed, []).append(row.value)
+        self._by_seed = {
+            key: {seed: sum(values) / len(values) for seed, values in seeds.items()}
+            for key, seeds in draws.items()
+        }
 
     def by_seed(self, experiment: str, method: str, setting: str, metric: str) -> dict[int, float]:
-        """Return seed → value; empty where it was not measured."""
-        return self._found.get((experiment, method, setting, metric), {})
+        """Return seed → mean over its draws; empty where it was not measured."""
+        return self._by_seed.get((experiment, method, setting, metric), {})
 
     def values(self, experiment: str, method: str, setting: str, metric: str) -> list[float]:
         found = self.by_seed(experiment, method, setting, metric)

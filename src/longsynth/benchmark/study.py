@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from longsynth.benchmark.experiments import (
-    MEMBERSHIP_SEEDS,
     METHODS,
-    POPULATION_SEEDS,
     SEEDS,
+    STEERING_SEEDS,
     Experiment,
     membership_study,
     paper_study,
@@ -41,19 +40,19 @@ def run_population(
     *,
     methods: Sequence[str] = METHODS,
     epsilons: Sequence[float] = (12.0,),
-    seeds: Sequence[int] = POPULATION_SEEDS,
+    seeds: Sequence[int] = STEERING_SEEDS,
     train_patients: int = 504,
     fresh: int = 20_000,
     jobs: int = 1,
     resume: bool = False,
 ) -> str:
     """Judge methods on a fresh population, write DIR/POPULATION.md and return its text."""
-    from longsynth.benchmark.population import population_text
+    from longsynth.benchmark.population import steering_text
 
     _distinct(seeds)
     study = population_study(tuple(methods), epsilons, seeds, train_patients, fresh)
     run_experiments(study, out, jobs=jobs, resume=resume)
-    text = population_text(read_results(out / "results.parquet"), train_patients, fresh)
+    text = steering_text(read_results(out / "results.parquet"))
     write_text_whole(out / "POPULATION.md", text)
     return text
 
@@ -63,7 +62,7 @@ def run_membership(
     *,
     methods: Sequence[str],
     epsilons: Sequence[float] = (1.0, 4.0, 12.0),
-    seeds: Sequence[int] = MEMBERSHIP_SEEDS,
+    seeds: Sequence[int] = STEERING_SEEDS,
     train_patients: int = 504,
     jobs: int = 1,
     resume: bool = False,
@@ -74,7 +73,7 @@ def run_membership(
     _distinct(seeds)
     study = membership_study(tuple(methods), epsilons, seeds, train_patients)
     run_experiments(study, out, jobs=jobs, resume=resume)
-    text = membership_text(read_results(out / "results.parquet"), train_patients)
+    text = membership_text(read_results(out / "results.parquet"))
     write_text_whole(out / "MEMBERSHIP.md", text)
     return text
 

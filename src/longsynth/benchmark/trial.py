@@ -3,23 +3,21 @@
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from hashlib import sha256
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
-from longsynth.benchmark.experiments import REFERENCES, Experiment, Setting
-from longsynth.benchmark.split import blanked, split, thinned
+from longsynth.benchmark.experiments import REFERENCES, Constant, Experiment, Setting
+from longsynth.benchmark.fingerprints import judged_by, made_by
+from longsynth.benchmark.variants import is_private
+from longsynth.benchmark.worlds import Parts, world
 from longsynth.constants import Constants
-from longsynth.methods.method import PrivateMethod
-from longsynth.methods.registry import method_named
 from longsynth.records import Cohort
 from longsynth.schema import Schema
-from longsynth.simulate import simulate, simulated_schema
-from longsynth.version import VERSION
 
-FRESH_SEED = 10_000_000  # added to a seed: a longer stream of the same seed repeats its patients
+DRAW_SEED = 30_000_000  # times the draw, added to a seed: the seed of the synthetic patients
 
 
 class Use(NamedTuple):
@@ -38,6 +36,13 @@ class Trial:
     uses: tuple[Use, ...]
     bootstrap: int = 0
     alone: bool = False
+    draw: int = 0
+    made_by: str = ""  # versions of the code, see `fingerprints`
+    judged_by: str = ""
+
+    @property
+    def sample_seed(self) -> int:
+        return self.seed + DRAW_SEED * self.draw
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -45,77 +50,62 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """A file name that changes with anything the numbers depend on, the version included."""
-        content = json.dumps([VERSION, asdict(self)], sort_keys=True)
+        """A file name that changes with anything the numbers depend on, the code included."""
+        content = json.dumps(asdict(self), sort_keys=True)
         first = self.uses[0]
-        said = f"{first.experiment}-{first.setting}-{self.method}-{self.seed}"
+        said = f"{first.experiment}-{first.setting}-{self.method}-{self.seed}-{self.draw}"
         plain = "".join(c if c.isalnum() or c in "-." else "_" for c in said)
         return f"{plain}-{sha256(content.encode()).hexdigest()[:10]}"
 
 
-class Parts(NamedTuple):
-    """A population as one trial sees it."""
-
-    train: Cohort  # all that a method is shown
-    control: Cohort  # never shown to a method: what attacks are held against
-    judged: Cohort  # never shown either: what fidelity is held against
-    test: Cohort  # what the downstream classifier is judged on
-
-
 def trials(experiments: Iterable[Experiment]) -> list[Trial]:
-    """Return what has to be run, each distinct trial once."""
-    found: dict[tuple[str, int, Setting, bool], Trial] = {}
+    """Return what has to be run, each distinct trial once, one seed's trials together."""
+    found: dict[tuple[str, int, int, Setting, bool], Trial] = {}
     for experiment in experiments:
-        for seed in experiment.seeds:
-            for label, setting in experiment.settings.items():
-                for method in experiment.all_methods:
-                    key = (method, seed, _relevant(method, setting), experiment.alone)
-                    use = Use(experiment.name, label, experiment.measures)
-                    before = found.get(key)
-                    found[key] = Trial(
-                        method,
-                        seed,
-                        key[2],
-                        (*(before.uses if before else ()), use),
-                        max(experiment.bootstrap, before.bootstrap if before else 0),
-                        experiment.alone,
-                    )
+        for seed, draw, (label, setting), method in product(
+            experiment.seeds,
+            range(experiment.draws),
+            experiment.settings.items(),
+            experiment.all_methods,
+        ):
+            key = (method, seed, draw, _relevant(method, setting), experiment.alone)
+            use = Use(experiment.name, label, experiment.measures)
+            before = found.get(key)
+            found[key] = Trial(
+                method,
+                seed,
+                key[3],
+                (*(before.uses if before else ()), use),
+                max(experiment.bootstrap, before.bootstrap if before else 0),
+                experiment.alone,
+                draw,
+                "" if method in REFERENCES else made_by(method),
+                judged_by(),
+            )
     return list(found.values())
-
-
-def is_private(method: str) -> bool:
-    return method not in REFERENCES and isinstance(method_named(method), PrivateMethod)
 
 
 def population(setting: Setting, seed: int) -> Parts:
     """Return the patients of a trial. The same for all methods, so that differences pair up."""
-    return _population(setting.patients, setting.train, setting.extra_missing, setting.fresh, seed)
+    return world(setting.world).parts(setting, seed)
 
 
-@lru_cache(maxsize=2)
-def _population(
-    patients: int, train: int | None, extra_missing: float, fresh: int, seed: int
-) -> Parts:
-    everyone = blanked(simulate(patients, seed=seed), extra_missing, seed)
-    if fresh:
-        others = simulate(fresh, seed=FRESH_SEED + seed)
-        others = blanked(others, extra_missing, FRESH_SEED + seed)
-        return Parts(everyone, others.take(slice(0, patients)), others, others)
-    shown, validation, test = split(everyone, seed)
-    if train is not None:
-        shown = thinned(shown, train, seed)
-    held_out = Cohort.joined([validation, test])
-    return Parts(shown, held_out, held_out, test)
+def schema_of(setting: Setting, constants: Iterable[Constant] = ()) -> Schema:
+    """Return the world's schema with the setting's constants, and with those of a variant."""
+    schema = world(setting.world).schema
+    given = schema.constants.model_dump() | dict(setting.constants) | dict(constants)
+    return schema.model_copy(update={"constants": Constants.model_validate(given)})
 
 
-def schema_of(setting: Setting) -> Schema:
-    constants = Constants.model_validate(dict(setting.constants))
-    return _schema().model_copy(update={"constants": constants})
-
-
-@lru_cache(maxsize=1)
-def _schema() -> Schema:
-    return simulated_schema()
+def patients_hash(parts: Parts) -> str:
+    """A short hash of who trains and who judges; the last digits of a value do not count."""
+    digest = sha256()
+    for cohort in (parts.train, parts.test):
+        for array in (cohort.values, cohort.gaps):
+            digest.update(np.nan_to_num(array.astype(np.float32)).tobytes())
+        for array in (cohort.observed, cohort.length, cohort.event, cohort.group, cohort.site):
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:12]
 
 
 def partition_facts(cohort: Cohort) -> dict[str, float]:

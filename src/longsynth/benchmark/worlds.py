@@ -1,74 +1,107 @@
-"""Worlds: where patients come from, and the reference population they are judged against."""
+"""Worlds: where the patients of an experiment come from, and the schema that methods are given."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
-from longsynth.benchmark.judging import Judge
+from longsynth.benchmark.experiments import Setting
+from longsynth.benchmark.open_cohorts import OPEN_COHORTS, OpenCohort
+from longsynth.benchmark.split import blanked, split, thinned
+from longsynth.errors import Refused
 from longsynth.records import Cohort
 from longsynth.schema import Schema
 from longsynth.simulate import simulate, simulated_schema
 from longsynth.variable import Variable
 
-REFERENCE, REFERENCE_SEED = 20_000, 9001  # fresh patients, the same for every seed
+FRESH_SEED = 10_000_000  # added to a seed: a longer stream of the same seed repeats its patients
 SHIFT, STRETCH = 0.75, 1.5  # of public references that are wrong
+
+
+class Parts(NamedTuple):
+    """Patients as one trial sees them."""
+
+    train: Cohort  # all that a method is shown
+    control: Cohort  # never shown to a method: what attacks are held against
+    judged: Cohort  # never shown either: what fidelity is held against
+    test: Cohort  # what the downstream classifier is judged on
 
 
 @dataclass(frozen=True)
 class World:
-    """A schema for methods, training patients by number and seed, and a judge."""
-
     schema: Schema
-    train: Callable[[int, int], Cohort]  # patients, seed
-    judge: Judge
-    judges: Callable[[int], Judge] | None = None  # by seed, where a split decides who judges
-
-    def judge_of(self, seed: int) -> Judge:
-        return self.judges(seed) if self.judges else self.judge
+    parts: Callable[[Setting, int], Parts]  # of a setting and a seed
 
 
-def simulated(factors: int = 1) -> World:
-    """The paper's population, with its public centres and scales."""
-    schema = simulated_schema()
-    judge = Judge(schema, simulate(REFERENCE, seed=REFERENCE_SEED, factors=factors))
-    return World(schema, lambda n, seed: simulate(n, seed=seed, factors=factors), judge)
-
-
-def wrong_references() -> World:
-    """The same patients, under centres .75 scales too high and scales half as large again."""
-
-    def wrong(variable: Variable) -> Variable:
-        if variable.centre is None or variable.scale is None:
-            return variable
-        low, high = variable.bounds
-        centre = float(np.clip(variable.centre + SHIFT * variable.scale, low, high))
-        return variable.model_copy(update={"centre": centre, "scale": STRETCH * variable.scale})
-
-    return _with_variables(wrong)
-
-
-def generic_references() -> World:
-    """The same patients, under a schema that knows bounds only."""
-    return _with_variables(lambda v: v.model_copy(update={"centre": None, "scale": None}))
-
-
-def _with_variables(change: Callable[[Variable], Variable]) -> World:
-    found = world("simulated")
-    variables = tuple(change(variable) for variable in found.schema.variables)
-    return replace(found, schema=found.schema.model_copy(update={"variables": variables}))
-
-
-WORLDS: dict[str, Callable[[], World]] = {
-    "simulated": simulated,
-    "two factors": lambda: simulated(factors=2),
-    "wrong references": wrong_references,
-    "generic references": generic_references,
-}
+def world(name: str) -> World:
+    """Return a world by name. It is made once per process."""
+    if name not in WORLDS:
+        raise Refused(f"there is no world '{name}': choose from {', '.join(WORLDS)}.")
+    return _made(name)
 
 
 @cache
-def world(name: str) -> World:
-    """A world is made once a process: its reference side is computed once."""
+def _made(name: str) -> World:
     return WORLDS[name]()
+
+
+def _simulated(change: Callable[[Variable], Variable] = lambda v: v, *, factors: int = 1) -> World:
+    """The paper's population; a schema may know its variables otherwise than they are."""
+    schema = simulated_schema()
+    variables = tuple(change(variable) for variable in schema.variables)
+
+    @lru_cache(maxsize=2)
+    def parts(
+        patients: int, train: int | None, extra_missing: float, fresh: int, seed: int
+    ) -> Parts:
+        everyone = blanked(simulate(patients, seed=seed, factors=factors), extra_missing, seed)
+        if fresh:
+            others = simulate(fresh, seed=FRESH_SEED + seed, factors=factors)
+            others = blanked(others, extra_missing, FRESH_SEED + seed)
+            return Parts(everyone, others.take(slice(0, patients)), others, others)
+        shown, validation, test = split(everyone, seed)
+        if train is not None:
+            shown = thinned(shown, train, seed)
+        held_out = Cohort.joined([validation, test])
+        return Parts(shown, held_out, held_out, test)
+
+    return World(
+        schema.model_copy(update={"variables": variables}),
+        lambda s, seed: parts(s.patients, s.train, s.extra_missing, s.fresh, seed),
+    )
+
+
+def _wrong_reference(variable: Variable) -> Variable:
+    """A centre .75 scales too high, and a scale half as large again."""
+    if variable.centre is None or variable.scale is None:
+        return variable
+    low, high = variable.bounds
+    centre = float(np.clip(variable.centre + SHIFT * variable.scale, low, high))
+    return variable.model_copy(update={"centre": centre, "scale": STRETCH * variable.scale})
+
+
+def _no_reference(variable: Variable) -> Variable:
+    return variable.model_copy(update={"centre": None, "scale": None})
+
+
+def _open(cohort: OpenCohort) -> World:
+    """Real patients: a seed decides who trains, or how often the same ones are judged."""
+    schema, everyone, ids = cohort.read()
+
+    @lru_cache(maxsize=2)
+    def parts(seed: int) -> Parts:
+        train, rest = cohort.split(everyone, ids, seed)
+        return Parts(train, rest, rest, rest)
+
+    return World(schema, lambda _, seed: parts(seed))
+
+
+WORLDS: dict[str, Callable[[], World]] = {
+    "simulated": _simulated,
+    "two factors": lambda: _simulated(factors=2),
+    "wrong references": lambda: _simulated(_wrong_reference),
+    "bounds only": lambda: _simulated(_no_reference),
+    **{name: (lambda c=cohort: _open(c)) for name, cohort in OPEN_COHORTS.items()},
+}

@@ -62,11 +62,11 @@ def population(
     resume: Resume = False,
 ) -> None:
     """Judge generators on 20,000 fresh patients over 20 seeds: the table to steer by."""
-    from longsynth.benchmark.experiments import METHODS, POPULATION_SEEDS
+    from longsynth.benchmark.experiments import METHODS, STEERING_SEEDS
     from longsynth.benchmark.study import run_population
     from longsynth.methods import DEFAULT
 
-    chosen = _numbers(seeds, "--seeds", int) if seeds else POPULATION_SEEDS
+    chosen = _numbers(seeds, "--seeds", int) if seeds else STEERING_SEEDS
     with _resumable(out):
         text = run_population(
             out,
@@ -77,7 +77,7 @@ def population(
             jobs=jobs,
             resume=resume,
         )
-    say(text.partition("## ")[0].rstrip())
+    say(text.partition("## Groups")[0].rstrip())
     say(f"\nWrote {out / 'POPULATION.md'} with intervals, and {out / 'results.parquet'}.")
 
 
@@ -88,13 +88,13 @@ def membership(
         str, typer.Option(help="Generators to attack.")
     ] = "bootstrap,dp-markov,dp-score,trust,copula-score",
     epsilon: Annotated[str, typer.Option(help="Budgets, for instance 1,4,12.")] = "1,4,12",
-    seeds: Annotated[str | None, typer.Option(help="Populations; default 40 of them.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Populations; default 20 of them.")] = None,
     train_patients: Annotated[int, typer.Option(min=20, help="Training patients.")] = 504,
     jobs: Jobs = 2,
     resume: Resume = False,
 ) -> None:
-    """Play a fair membership game over 40 seeds, beside what each budget allows."""
-    from longsynth.benchmark.experiments import MEMBERSHIP_SEEDS
+    """Play a fair membership game over 20 seeds, beside what each budget allows."""
+    from longsynth.benchmark.experiments import STEERING_SEEDS
     from longsynth.benchmark.study import run_membership
 
     with _resumable(out):
@@ -102,7 +102,7 @@ def membership(
             out,
             methods=tuple(methods.split(",")),
             epsilons=_numbers(epsilon, "--epsilon", float),
-            seeds=_numbers(seeds, "--seeds", int) if seeds else MEMBERSHIP_SEEDS,
+            seeds=_numbers(seeds, "--seeds", int) if seeds else STEERING_SEEDS,
             train_patients=train_patients,
             jobs=jobs,
             resume=resume,

@@ -36,6 +36,12 @@ def autocorrelations(schema: Schema, real: Trajectories, synthetic: Trajectories
     return measure
 
 
+def first_lag(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:
+    """The first of them alone."""
+    apart = by_lag(schema, real, synthetic, 1)
+    return lambda *weights: {"autocorrelation_error": apart(*weights)}
+
+
 class _Pairs:
     """Sums over a patient's pairs of readings, from which a correlation follows for any weights."""
 

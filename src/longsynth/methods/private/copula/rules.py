@@ -23,7 +23,7 @@ MARGINALS, BLOCKS, SCORE, EFFECTS = "marginals", "lag blocks", "severity", "effe
 # more). Little: what matters most is one number, how far an event moves severity, and how many
 # events there are. Much: each channel's own effect and the correlations are within reach.
 # Sizes by trial; half as much again or a third less of a line was not better on development seeds
-# (benchmarks/search_copula.py).
+# (docs/rivals.md).
 LITTLE = {EVENT: 6, STRATA: 2, LENGTHS: 4, MARGINALS: 20, BLOCKS: 36, SCORE: 22, EFFECTS: 9}
 MUCH = {EVENT: 4, STRATA: 2, LENGTHS: 4, MARGINALS: 20, BLOCKS: 38, SCORE: 6, EFFECTS: 26}
 

@@ -1,0 +1,156 @@
+"""Make the evidence: run what today's code has not measured yet, and write the pages.
+
+    make evidence                               everything, resumed where it was stopped
+    python benchmarks/evidence.py --plan        what would be run, and how long it would take
+    python benchmarks/evidence.py --pages       the pages alone, from the result files
+
+Needs LONGSYNTH_COHORTS for the real cohorts. Finished cells are kept in the folder `evidence`.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from longsynth.benchmark.cell import SECONDS, scores_file
+from longsynth.benchmark.evidence import MEMBERSHIP, evidence, searches
+from longsynth.benchmark.experiments import Experiment
+from longsynth.benchmark.fingerprints import keep_versions
+from longsynth.benchmark.flagship_page import flagship_text
+from longsynth.benchmark.judges import (
+    development_seeds,
+    evaluation_seeds,
+    note_judged,
+    require_development,
+)
+from longsynth.benchmark.membership import membership_text
+from longsynth.benchmark.population import population_text
+from longsynth.benchmark.real import real_text
+from longsynth.benchmark.results import Results, Row, read_results, table_of, write_whole
+from longsynth.benchmark.rivals import variants_shown
+from longsynth.benchmark.rivals_page import rivals_text
+from longsynth.benchmark.runner import run_experiments
+from longsynth.benchmark.trial import Trial, trials
+from longsynth.benchmark.versions import only
+from longsynth.errors import Refused
+from longsynth.folders import write_whole as write_bytes
+
+ROOT = Path(__file__).parents[1]
+RESULTS, PAGES = ROOT / "benchmarks" / "results", ROOT / "docs"
+SEARCHES, JUDGED = RESULTS / "searches.parquet", RESULTS / "evidence.parquet"
+EARLIER = RESULTS / "earlier.parquet"
+FEW = 5  # development seeds of a search
+GUESS = 3.0  # processor seconds of a cell that nobody has measured
+
+
+def committed(path: Path) -> Results:
+    return read_results(path) if path.exists() else Results([])
+
+
+def restore(wanted: Sequence[Trial], known: Results, out: Path) -> list[Trial]:
+    """Lay out as finished cells what the result file holds of today's code; return the rest."""
+    rows: dict[tuple[str, str, int, int, str], list[Row]] = {}
+    for row in known.rows:
+        key = (row.experiment, row.method, row.seed, row.draw, row.setting)
+        rows.setdefault(key, []).append(row)
+    waiting = []
+    for trial in wanted:
+        path = scores_file(out, trial)
+        if path.exists():
+            continue
+        keys = [(u.experiment, trial.method, trial.seed, trial.draw, u.setting) for u in trial.uses]
+        found = [row for key in keys for row in rows.get(key, ())]
+        made = {(row.made_by, row.judged_by) for row in found}
+        if all(key in rows for key in keys) and made == {(trial.made_by, trial.judged_by)}:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, table_of(found, Row))
+        else:
+            waiting.append(trial)
+    return waiting
+
+
+def seconds(waiting: Sequence[Trial], known: Results) -> float:
+    """Processor seconds that cells will take, by what such cells took before."""
+    took: dict[tuple[str, str], list[float]] = {}
+    for row in known.rows:
+        if row.metric == SECONDS:
+            took.setdefault((row.experiment, row.method), []).append(row.value)
+    by_experiment: dict[str, list[float]] = {}
+    for (experiment, _), values in took.items():
+        by_experiment.setdefault(experiment, []).extend(values)
+    total = 0.0
+    for trial in waiting:
+        experiment = trial.uses[0].experiment
+        found = took.get((experiment, trial.method)) or by_experiment.get(experiment) or [GUESS]
+        total += median(found)
+    return total
+
+
+def make(
+    what: str, experiments: Sequence[Experiment], path: Path, jobs: int, *, run: bool
+) -> Results:
+    """Run what is missing or stale, keep the result file, and return it."""
+    out, known = ROOT / "evidence" / what, committed(path)
+    wanted = trials(experiments)
+    waiting = restore(wanted, known, out)
+    minutes = seconds(waiting, known) / jobs / 60
+    print(
+        f"{what}: {len(wanted):,} cells, {len(waiting):,} to run, "
+        f"about {minutes:.0f} minutes with {jobs} processes",
+        flush=True,
+    )
+    if not run:
+        return known
+    run_experiments(experiments, out, jobs=jobs, resume=True)
+    write_whole(path, table_of(read_results(out / "results.parquet").rows, Row))
+    keep_versions(dict.fromkeys(trial.method for trial in wanted if trial.made_by))
+    return read_results(path)
+
+
+def pages(searched: Results, judged: Results) -> None:
+    texts = {
+        "rivals.md": rivals_text(searched),
+        "population.md": population_text(judged),
+        "real.md": real_text(judged),
+        "flagship.md": flagship_text(judged, committed(EARLIER)),
+        "membership.md": membership_text(only(judged, [MEMBERSHIP])),
+    }
+    for name, text in texts.items():
+        write_bytes(PAGES / name, text.encode())
+        print(f"wrote docs/{name}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--jobs", type=int, default=2, help="processes; each uses one core")
+    parser.add_argument("--plan", action="store_true", help="say what would be run, and stop")
+    parser.add_argument("--pages", action="store_true", help="write the pages and run nothing")
+    given = parser.parse_args()
+    try:
+        if given.pages:
+            pages(read_results(SEARCHES), read_results(JUDGED))
+            return 0
+        seeds = development_seeds()[:FEW]
+        require_development(seeds)
+        run = not given.plan
+        searched = make("searches", searches(seeds), SEARCHES, given.jobs, run=run)
+        if given.plan and not searched.rows:
+            print("what the rest takes is known when the searches have run")
+            return 0
+        shown = variants_shown(searched)
+        experiments = evidence(evaluation_seeds(), shown)
+        judged = make("judged", experiments, JUDGED, given.jobs, run=run)
+        if run:
+            note_judged()
+            pages(searched, judged)
+    except Refused as refused:
+        print(f"error: {refused}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
