@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/installed
 DOCS := .venv/installed-docs
 
-.PHONY: install demo test mutants nightly check bench paper docs clean
+.PHONY: install demo test mutants nightly check bench evidence paper docs clean
 
 install: $(STAMP)
 
@@ -25,7 +25,7 @@ mutants: install  ## deliberate privacy bugs and who catches them; ONLY=noise tr
 	PYTHONPATH=tests $(BIN)/python -m mutants $(ONLY)
 
 SEED ?= $(shell date +%j)
-nightly: mutants  ## the long games, fuzzing and kills; SEED=n repeats a night
+nightly: mutants  ## the long games, fuzzing and kills, over an hour; SEED=n repeats a night
 	$(BIN)/python benchmarks/game.py --check
 	$(BIN)/python tests/fuzz/fuzz.py --inputs 10000 --jobs 2 --seed $(SEED)
 	PYTHONPATH=tests $(BIN)/python tests/atomic/kill_campaign.py --kills 200
@@ -39,6 +39,9 @@ check: install  ## style, types, import contracts and dependencies
 
 bench: install  ## ratios against floors measured in the same run
 	$(BIN)/python benchmarks/speed.py --out benchmarks/results/speed.json
+
+evidence: install  ## the pages on quality, from what today's code measures; over an hour if nothing is kept
+	$(BIN)/python benchmarks/evidence.py --jobs 2
 
 STUDY ?= study
 paper: install  ## the paper's study, and its figures as PDF where LaTeX is installed

@@ -1,153 +1,126 @@
-"""The flagship's runner and page: cells are kept, targets can be missed, losses are named."""
-
-from pathlib import Path
+"""Who is ahead, and what was asked: always against the best row of a rival."""
 
 import pytest
 
-from longsynth.benchmark.cells import Cell, Kept, cells, setting
-from longsynth.benchmark.experiments import BASE_RATE, TRAIN_ON_REAL
-from longsynth.benchmark.flagship_page import flagship_text
-from longsynth.benchmark.making import planned, with_constants
-from longsynth.benchmark.results import Results, Row, read_results
-from longsynth.benchmark.targets import FLAGSHIP, outcome, targets
-from longsynth.benchmark.worlds import world
-from longsynth.errors import Refused
-from longsynth.methods.registry import private_method
-from longsynth.plan import plan
-from longsynth.simulate import simulate, simulated_schema
+from longsynth.benchmark.evidence import RIVALS, SMALL, evidence, searches
+from longsynth.benchmark.evidence_tables import COMPARED, outcomes
+from longsynth.benchmark.judges import require_development
+from longsynth.benchmark.measures import BOOSTED
+from longsynth.benchmark.results import Results, Row
+from longsynth.benchmark.rivals import CHOSEN_FOR, best_settings, variants_shown, verdicts
+from longsynth.benchmark.targets import outcome, targets
+from longsynth.benchmark.variants import VARIANTS, base_of, is_private, searched, variant_of
+from longsynth.methods import DEFAULT
+from longsynth.simulate import simulated_schema
 
-ROOT = Path(__file__).parents[2]
-
-
-def rows(method: str, epsilon: float, metric: str, values: list[float]) -> list[Row]:
-    label = setting(504, epsilon)
-    return [Row("simulated", method, s, label, metric, v) for s, v in enumerate(values)]
+OURS = [0.30, 0.31, 0.32]
 
 
-def entry(metric: str, epsilon: float, results: Results) -> bool | None:
+def rows(
+    method: str, values: list[float], *, epsilon: str = "12", metric: str = "auprc"
+) -> list[Row]:
+    return [Row(SMALL, method, s, epsilon, metric, v) for s, v in enumerate(values)]
+
+
+def reached(metric: str, epsilon: str, results: Results) -> bool | None:
     chosen = next(
-        t
-        for t in targets()
-        if (t.experiment, t.epsilon, t.metric) == ("simulated", epsilon, metric)
+        t for t in targets() if (t.experiment, t.setting, t.metric) == (SMALL, epsilon, metric)
     )
     return outcome(results, chosen).reached
 
 
-def test_a_number_is_reached_missed_or_not_run() -> None:
-    assert entry("marginal_ks", 12, Results([])) is None
-    good = Results(rows(FLAGSHIP, 12, "marginal_ks", [0.02, 0.023]))
-    bad = Results(rows(FLAGSHIP, 12, "marginal_ks", [0.022, 0.023]))
-    assert entry("marginal_ks", 12, good) is True
-    assert entry("marginal_ks", 12, bad) is False
+def test_a_number_is_reached_missed_or_not_measured() -> None:
+    assert reached("marginal_ks", "12", Results([])) is None
+    good = rows(DEFAULT, [0.02, 0.023], metric="marginal_ks")
+    bad = rows(DEFAULT, [0.022, 0.023], metric="marginal_ks")
+    assert reached("marginal_ks", "12", Results(good)) is True
+    assert reached("marginal_ks", "12", Results(bad)) is False
 
 
-def test_another_row_is_the_limit_where_the_table_says_so() -> None:
-    ours = rows(FLAGSHIP, 1, "auprc", [0.30, 0.32])
-    below, above = (rows("trust", 12, "auprc", [level, level]) for level in (0.30, 0.32))
-    assert entry("auprc", 1, Results(ours)) is None
-    assert entry("auprc", 1, Results(ours + below)) is True
-    assert entry("auprc", 1, Results(ours + above)) is False
+def test_an_entry_is_held_against_the_best_variant_of_a_rival() -> None:
+    plain, better = rows("dp-markov", [0.2] * 3), rows("dp-markov, threshold 3", [0.4] * 3)
+    ours = rows(DEFAULT, OURS)
+    assert reached("auprc", "12", Results(ours + plain)) is True
+    assert reached("auprc", "12", Results(ours + plain + better)) is False
 
 
-def test_a_method_under_several_rules_is_held_against_its_best() -> None:
-    ours = rows(FLAGSHIP, 12, "auprc", [0.30, 0.32])
-    tuned = rows("dp-markov", 12, "auprc", [0.2, 0.2])
-    other = rows("dp-markov, for AUPRC alone", 12, "auprc", [0.4, 0.4])
-    assert entry("auprc", 12, Results(ours + tuned)) is True
-    assert entry("auprc", 12, Results(ours + tuned + other)) is False
+def test_another_budget_is_the_limit_where_an_entry_says_so() -> None:
+    ours = rows(DEFAULT, [0.30, 0.32], epsilon="1")
+    below, above = (rows("trust", [level] * 2) for level in (0.30, 0.32))
+    assert reached("auprc", "1", Results(ours)) is None
+    assert reached("auprc", "1", Results(ours + below)) is True
+    assert reached("auprc", "1", Results(ours + above)) is False
 
 
-def test_a_loss_is_named_and_a_gain_is_not() -> None:
-    found = rows(FLAGSHIP, 12, "auprc", [0.30, 0.31, 0.32])
-    found += rows("trust", 12, "auprc", [0.20, 0.22, 0.21])
-    found += rows("dp-markov", 12, "auprc", [0.40, 0.42, 0.41])
-    text = flagship_text(Results(found)).splitlines()
-    (line,) = (one for one in text if "Losses" in one)
-    (head,) = (one for one in text if one.startswith("- Simulated patients, 504 patients:"))
-    for told in (line, head):
-        assert "AUPRC at ε = 12 against DP-Markov" in told
-        assert "TRUST" not in told
+def test_a_verdict_takes_the_best_row_for_each_metric() -> None:
+    found = rows(DEFAULT, OURS) + rows(DEFAULT, OURS, metric="brier")
+    for metric in ("auprc", "brier"):
+        found += rows("dp-markov", [0.20, 0.22, 0.21], metric=metric)
+        found += rows("dp-markov, smoothed", [0.40, 0.42, 0.41], metric=metric)
+    said = {
+        v.metric: (v.best, v.outcome) for v in verdicts(Results(found), SMALL, ("auprc", "brier"))
+    }
+    assert said == {
+        "auprc": ("dp-markov, smoothed", "behind"),
+        "brier": ("dp-markov", "behind"),
+    }
 
 
-def test_a_loss_in_any_metric_that_is_shown_is_told() -> None:
-    found = rows(FLAGSHIP, 12, "missingness_error", [0.30, 0.31, 0.32])
-    found += rows("dp-score", 12, "missingness_error", [0.20, 0.22, 0.21])
-    found += rows(FLAGSHIP, 12, "auprc", [0.3] * 3) + rows("dp-score", 12, "auprc", [0.3] * 3)
-    assert "Missingness error at ε = 12 against DP-Score" in flagship_text(Results(found))
+def test_losses_are_told_first_and_a_gain_is_no_loss() -> None:
+    found = rows(DEFAULT, OURS)
+    found += rows("trust", [0.20, 0.22, 0.21]) + rows("dp-markov, threshold 3", [0.40, 0.42, 0.41])
+    text = "\n".join(outcomes(Results(found), SMALL))
+    behind, _, ahead = text.partition("is ahead**")
+    assert "AUPRC against DP-Markov: -0.100 at ε = 12" in behind
+    assert "TRUST" not in behind
+    assert "AUPRC against TRUST-LONGSYNTH: +0.100 at ε = 12" in ahead
 
 
-def test_what_has_no_budget_stands_once_and_takes_no_constants() -> None:
-    given = (("event_floor", 0.0),)
-    grid = list(
-        cells("simulated", ["trust", TRAIN_ON_REAL, BASE_RATE], [504], [1, 2], [7], constants=given)
+def test_the_best_setting_of_a_search_for_each_metric_has_a_row() -> None:
+    names = searched("dp-markov")
+    best = {metric: names[1 + place % 3] for place, metric in enumerate(CHOSEN_FOR)}
+    found = []
+    for rival in RIVALS:
+        for name in searched(rival):
+            for metric in CHOSEN_FOR:
+                good = name == best[metric]
+                higher = metric in ("auprc", "auroc")
+                value = 0.9 if good == higher else 0.1
+                found.append(Row(f"search {rival}", name, 101, "4", metric, value))
+    assert best_settings(Results(found), "dp-markov") == best
+    assert variants_shown(Results(found))["dp-markov"] == tuple(dict.fromkeys(best.values()))
+
+
+def test_searches_use_development_seeds_and_try_every_variant() -> None:
+    made = searches((101, 102))
+    for experiment in made:
+        require_development(experiment.seeds)
+    tried = {name for experiment in made for name in experiment.methods}
+    assert {f"{m}, {v}" for m in RIVALS for v in VARIANTS[m]} <= tried
+
+
+def test_all_evidence_has_one_accounting_and_one_delta() -> None:
+    made = (*searches((101,)), *evidence((501, 502), dict.fromkeys(RIVALS, ())))
+    settings = [s for experiment in made for s in experiment.settings.values()]
+    assert {(s.accounting, s.delta) for s in settings} == {("gaussian", 1e-5)}
+
+
+def test_a_radius_is_the_same_part_of_every_schema() -> None:
+    schema = simulated_schema()
+    found = dict(variant_of("trust, reference, joint, radius 1/2, floor .02").constants_for(schema))
+    assert float(found["clip_radius"]) ** 2 == pytest.approx(
+        schema.slots * len(schema.variables) / 4
     )
-    assert [(c.method, c.epsilon) for c in grid] == [
-        ("trust", 1),
-        ("trust", 2),
-        (TRAIN_ON_REAL, 0),
-        (BASE_RATE, 0),
-    ]
-    assert [bool(c.constants) for c in grid] == [True, True, False, False]
+    assert found["encoding"] == "reference"
 
 
-def test_a_finished_cell_is_kept_and_another_constant_is_another_cell(tmp_path: Path) -> None:
-    cell = Cell("simulated", "trust", 504, 12.0, 101)
-    other = Cell("simulated", "trust", 504, 12.0, 101, (("event_floor", 0.0),))
-    Kept(tmp_path / "found.parquet").add(cell.key, {"auprc": 0.25})
-    again = Kept(tmp_path / "found.parquet")
-    assert cell.key in again.done
-    assert other.key not in again.done
-    again.add(other.key, {"auprc": 0.5})
-    assert len(read_results(tmp_path / "found.parquet").rows) == 2
+def test_variants_are_known_by_the_name_of_their_method() -> None:
+    assert base_of("dp-markov, threshold 3") == "dp-markov"
+    assert is_private("dp-markov, threshold 3")
+    assert not is_private("bootstrap")
+    assert {base_of(name) for name in searched(DEFAULT)} == {DEFAULT}
 
 
-def test_a_constant_is_checked_like_a_schemas() -> None:
-    assert with_constants(simulated_schema(), {"bandwidth": 5}).constants.bandwidth == 5
-    with pytest.raises((ValueError, Refused)):
-        with_constants(simulated_schema(), {"bandwidth": -1})
-
-
-def test_a_second_factor_changes_breathing_alone_and_one_factor_nothing() -> None:
-    plain, one, two = simulate(50, seed=3), *(simulate(50, seed=3, factors=f) for f in (1, 2))
-    seen = plain.observed
-    assert (plain.values[seen] == one.values[seen]).all()
-    assert (plain.event == one.event).all()
-    assert (seen == two.observed).all()
-    same = (plain.values == two.values)[seen.any(axis=2)].any(axis=0)
-    apart = [(plain.values[:, :, v] != two.values[:, :, v])[seen[:, :, v]].any() for v in range(6)]
-    assert apart == [False, True, True, False, False, True], same
-
-
-def test_wrong_references_move_what_methods_are_told_and_nothing_else() -> None:
-    right, wrong = world("simulated"), world("wrong references")
-    assert wrong.judge is right.judge
-    before, after = right.schema.variables[0], wrong.schema.variables[0]
-    assert (before.centre, before.scale) == (80, 20)
-    assert (after.centre, after.scale) == (95, 30)
-    assert world("generic references").schema.variables[0].centre is None
-
-
-def test_what_is_missed_without_noise_too_is_laid_to_the_model() -> None:
-    missed = rows(FLAGSHIP, 12, "marginal_ks", [0.03, 0.031])
-    model = flagship_text(Results(missed + rows(FLAGSHIP, 100, "marginal_ks", [0.025, 0.026])))
-    noise = flagship_text(Results(missed + rows(FLAGSHIP, 100, "marginal_ks", [0.015, 0.016])))
-    assert "so the model limits it" in model
-    assert "so noise limits it" in noise
-
-
-def test_the_page_says_what_the_results_say() -> None:
-    results = ROOT / "benchmarks" / "results"
-    found = read_results(results / "flagship.parquet")
-    earlier = [read_results(path) for path in sorted(results.glob("flagship_earlier_*.parquet"))]
-    page = (ROOT / "docs" / "flagship.md").read_text(encoding="utf-8")
-    assert page == flagship_text(found, earlier)
-
-
-def test_the_benchmark_plans_as_a_user_does() -> None:
-    """Radii and shares follow from the budget: a benchmark of other ones would say nothing."""
-    ours = planned(private_method(FLAGSHIP), simulated_schema(), 504, epsilon=2)
-    theirs = plan(
-        simulated_schema(), 504, epsilon=2, delta=1e-5, method=FLAGSHIP, accounting="gaussian"
-    )
-    assert ours.schema == theirs.schema
-    assert ours.ledger == theirs.ledger
+def test_both_classifiers_are_compared() -> None:
+    for metric in ("auprc", "auroc", "brier", "ece"):
+        assert {metric, BOOSTED + metric} <= set(COMPARED)

@@ -7,7 +7,8 @@ import pytest
 
 from longsynth.benchmark.experiments import Setting
 from longsynth.benchmark.split import SHARES, blanked, parts_of, split, thinned
-from longsynth.benchmark.trial import FRESH_SEED, population
+from longsynth.benchmark.trial import population
+from longsynth.benchmark.worlds import FRESH_SEED
 from longsynth.records import Cohort
 from longsynth.schema import stratum_of
 from longsynth.simulate import simulate

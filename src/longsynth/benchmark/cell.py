@@ -34,7 +34,7 @@ def run_cell(out: Path, trial: Trial) -> None:
         text = json.dumps(_ledger(evidence.bundle), indent=2, ensure_ascii=False) + "\n"
         write_text_whole(out / "ledgers" / f"{trial.name}.json", text)
     budget = evidence.bundle.ledger.budget if evidence.bundle else None
-    provenance = {
+    provenance: dict[str, Any] = {
         "draw": trial.draw,
         "epsilon": budget.epsilon if budget else math.nan,
         "delta": budget.delta if budget else math.nan,

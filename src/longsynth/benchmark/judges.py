@@ -7,6 +7,7 @@ the default method does not judge another: what it showed may have led to the ch
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -93,5 +94,5 @@ def numbers(text: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _content(path: Path) -> dict:  # type: ignore[type-arg]
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+def _content(path: Path) -> dict[str, Any]:
+    return dict(yaml.safe_load(path.read_text(encoding="utf-8")))

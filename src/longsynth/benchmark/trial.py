@@ -101,10 +101,10 @@ def patients_hash(parts: Parts) -> str:
     """A short hash of who trains and who judges; the last digits of a value do not count."""
     digest = sha256()
     for cohort in (parts.train, parts.test):
-        for array in (cohort.values, cohort.gaps):
-            digest.update(np.nan_to_num(array.astype(np.float32)).tobytes())
-        for array in (cohort.observed, cohort.length, cohort.event, cohort.group, cohort.site):
-            digest.update(np.ascontiguousarray(array).tobytes())
+        for numbers in (cohort.values, cohort.gaps):
+            digest.update(np.nan_to_num(numbers.astype(np.float32)).tobytes())
+        for marks in (cohort.observed, cohort.length, cohort.event, cohort.group, cohort.site):
+            digest.update(marks.tobytes())
     return digest.hexdigest()[:12]
 
 

@@ -37,7 +37,7 @@ class Variant:
     @property
     def settings(self) -> str:
         """Everything that tells it from another variant of the method, as text."""
-        rule = asdict(self.method) if is_dataclass(self.method) else {}
+        rule: dict[str, object] = asdict(self.method) if is_dataclass(self.method) else {}
         return json.dumps([self.method.name, rule, dict(self.constants)], sort_keys=True)
 
     def model(self, bundle: Bundle) -> Model:

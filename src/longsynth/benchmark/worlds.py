@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -103,5 +103,5 @@ WORLDS: dict[str, Callable[[], World]] = {
     "two factors": lambda: _simulated(factors=2),
     "wrong references": lambda: _simulated(_wrong_reference),
     "bounds only": lambda: _simulated(_no_reference),
-    **{name: (lambda c=cohort: _open(c)) for name, cohort in OPEN_COHORTS.items()},
+    **{name: partial(_open, cohort) for name, cohort in OPEN_COHORTS.items()},
 }

@@ -1,0 +1,81 @@
+"""The evidence that is kept: today's code made all of it, and the pages say what it says."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from longsynth.benchmark.evidence import (
+    LARGE,
+    MEMBERSHIP,
+    OPEN,
+    PBC,
+    PHYSIONET,
+    RIVALS,
+    SMALL,
+    evidence,
+)
+from longsynth.benchmark.experiments import REFERENCES
+from longsynth.benchmark.flagship_page import flagship_text
+from longsynth.benchmark.judges import evaluation_seeds
+from longsynth.benchmark.membership import membership_text
+from longsynth.benchmark.population import population_text
+from longsynth.benchmark.real import real_text
+from longsynth.benchmark.results import Results, read_results
+from longsynth.benchmark.rivals import variants_shown
+from longsynth.benchmark.rivals_page import rivals_text
+from longsynth.benchmark.trial import trials
+from longsynth.benchmark.versions import only, stale
+from longsynth.methods import DEFAULT
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "benchmarks" / "results"
+SEARCHED, JUDGED, EARLIER = (
+    read_results(KEPT / f"{name}.parquet") for name in ("searches", "evidence", "earlier")
+)
+PAGES: dict[str, Callable[[], str]] = {
+    "rivals.md": lambda: rivals_text(SEARCHED),
+    "population.md": lambda: population_text(JUDGED),
+    "real.md": lambda: real_text(JUDGED),
+    "flagship.md": lambda: flagship_text(JUDGED, EARLIER),
+    "membership.md": lambda: membership_text(only(JUDGED, [MEMBERSHIP])),
+}
+
+
+@pytest.mark.parametrize("results", [SEARCHED, JUDGED], ids=["searches", "evidence"])
+def test_nothing_is_stale(results: Results) -> None:
+    found = stale(results)
+    assert not found, "run 'make evidence' to measure these anew:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_what_the_result_files_give(name: str) -> None:
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert page == PAGES[name](), "run 'python benchmarks/evidence.py --pages'"
+
+
+def test_nothing_is_missing() -> None:
+    """Every trial that the evidence consists of was run, on the seeds that may judge."""
+    wanted = evidence(evaluation_seeds(), variants_shown(SEARCHED))
+    have = {(r.experiment, r.method, r.seed, r.draw, r.setting) for r in JUDGED.rows}
+    for trial in trials(wanted):
+        for use in trial.uses:
+            assert (use.experiment, trial.method, trial.seed, trial.draw, use.setting) in have
+
+
+@pytest.mark.parametrize("experiment", [SMALL, LARGE, PBC, PHYSIONET])
+def test_every_method_and_variant_stands_beside_both_references(experiment: str) -> None:
+    variants = [name for shown in variants_shown(SEARCHED).values() for name in shown]
+    wanted = {DEFAULT, *RIVALS, *variants, *OPEN, *REFERENCES}
+    assert set(JUDGED.methods(experiment)) == wanted
+
+
+def test_every_utility_table_has_both_references() -> None:
+    for name in PAGES:
+        page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        for table in (part for part in page.split("\n\n") if part.startswith("| Method | ε")):
+            if "AUPRC" in table.splitlines()[0]:
+                assert "| Train on real |" in table
+                assert "| Base rate |" in table
+            assert not re.search(r"[a-z]+_[a-z]+", table), "a column without a name for readers"
