@@ -157,7 +157,8 @@ def outcomes(results: Results, experiment: str) -> Iterator[str]:
     level = sum(v.outcome == "level" for v in found)
     yield (
         f"In the other {level} comparisons the interval contains zero: neither is shown to be "
-        "ahead."
+        "ahead. Intervals are not corrected for the number of comparisons: of those without any "
+        "difference about one in twenty would be called ahead or behind by chance."
     )
     yield markdown_body(Table("", "", _HEAD, tuple(_line(v) for v in found)))
 

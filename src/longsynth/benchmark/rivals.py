@@ -22,6 +22,9 @@ CHOSEN_FOR = (  # a search's best setting for each of these has a row of its own
     "autocorrelation_error",
     "missingness_error",
 )
+EARLIER = {  # variants that earlier pages showed, whatever a search finds now
+    "dp-markov": ("dp-markov, threshold 3", "dp-markov, smoothed"),
+}
 Outcome = Literal["ahead", "behind", "level"]
 
 
@@ -100,13 +103,13 @@ def best_settings(results: Results, method: str) -> dict[str, str]:
 
 
 def variants_shown(results: Results) -> dict[str, tuple[str, ...]]:
-    """Return the variants of each rival that a search found best for some metric."""
-    return {
-        rival: tuple(
-            row for row in dict.fromkeys(best_settings(results, rival).values()) if row != rival
-        )
-        for rival in RIVALS
-    }
+    """Return the variants of each rival that a search found best for some metric, and those that
+    earlier pages showed."""
+    found = {}
+    for rival in RIVALS:
+        rows = (*EARLIER.get(rival, ()), *best_settings(results, rival).values())
+        found[rival] = tuple(row for row in dict.fromkeys(rows) if row != rival)
+    return found
 
 
 def mean_over_budgets(results: Results, experiment: str, row: str, metric: str) -> float:
