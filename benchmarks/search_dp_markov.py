@@ -1,9 +1,10 @@
-"""The search for `dp-markov`'s public rule, on development seeds only.
+"""The search for a better public rule of `dp-markov`, on development seeds only.
 
     python benchmarks/search_dp_markov.py --out benchmarks/results/search_dp_markov.parquet
 
 Every setting is judged at four budgets. The loss is a sum over metrics. The best few are judged
-again on seeds that had no part in choosing them; the best of these is `dp-markov`'s rule.
+again on seeds that had no part in choosing them; the best of these is `markov_rule.SMOOTHED`. The
+rule of `dp-markov` itself is `OLD`, the plain chain that the paper describes.
 """
 
 from dataclasses import replace

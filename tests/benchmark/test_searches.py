@@ -8,7 +8,7 @@ import pytest
 from longsynth.benchmark.results import Results, read_results
 from longsynth.benchmark.worlds import world
 from longsynth.methods.private.copula.rules import LITTLE, MUCH
-from longsynth.methods.private.markov_rule import Rule
+from longsynth.methods.private.markov_rule import SMOOTHED, Rule
 
 pytestmark = pytest.mark.usefixtures("scripts")
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
@@ -22,10 +22,16 @@ def chosen(name: str, search: Any) -> str:
     return str(search.chosen(results))
 
 
-def test_the_rule_of_dp_markov_is_the_best_of_those_judged_again() -> None:
+def test_the_smoothed_rule_of_dp_markov_is_the_best_of_those_judged_again() -> None:
     import search_dp_markov as script  # type: ignore[import-not-found]
 
-    assert script.settings()[chosen("search_dp_markov", script.SEARCH)] == Rule()
+    assert script.settings()[chosen("search_dp_markov", script.SEARCH)] == SMOOTHED
+
+
+def test_dp_markov_itself_is_the_plain_chain_that_the_search_began_with() -> None:
+    import search_dp_markov as script
+
+    assert script.settings()["old"] == Rule()
 
 
 def test_the_shares_of_copula_score_are_the_best_of_those_judged_again() -> None:
