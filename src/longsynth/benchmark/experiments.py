@@ -86,6 +86,7 @@ DEPARTURES: dict[str, Setting] = {  # of `trust`: ours, the paper's, and one cho
     OURS: Setting(),
     "As printed": PRINTED,
     "Classifier without weights": Setting(weighted=False),
+    "The paper's formula for ε": Setting(accounting="paper"),
     **{
         label: Setting(constants=undone)
         for label, undone in printed.DEPARTURES.items()
