@@ -99,6 +99,40 @@ class Constants(BaseModel):
         description="derived: A follows from the released histogram and costs nothing; released: "
         "its own ledger line, as the paper.",
     )
+    gram_sensitivity: Literal["tight", "triangle"] = Field(
+        default="tight",
+        description="How far one patient can move a sum of products of a vector with itself. "
+        "tight: √2·L², which two patients reach; triangle: 2·L², the paper's bound, and so √2 "
+        "times the noise on the second moment and on A.",
+    )
+    second_moment: Literal["band", "whole"] = Field(
+        default="band",
+        description="band: of the second moment only what the model reads is released; whole: all "
+        "of it, as the paper, and the rest is thrown away afterwards. The noise is the same.",
+    )
+    missing_values: Literal["midpoint", "interpolated"] = Field(
+        default="midpoint",
+        description="What stands for a value that is missing when moments of values are taken. "
+        "midpoint: the middle of the bounds (eq:encoding); interpolated: on the line in time "
+        "between the patient's own values before and after, as the paper's text; at the ends the "
+        "nearest one, and the midpoint if there is none.",
+    )
+    mask_coding: Literal["centred", "zero_one"] = Field(
+        default="centred",
+        description="centred: missing and observed are ±½, with half the norm; zero_one: 1 and 0, "
+        "as the paper, and so twice the noise.",
+    )
+    strata_draw: Literal["even", "independent"] = Field(
+        default="even",
+        description="even: strata of synthetic patients are dealt out as near to their shares as "
+        "whole patients allow; independent: each patient's is drawn alone (alg:sample), as the "
+        "paper, and shares differ by chance.",
+    )
+    marginals_by: Literal["event", "stratum"] = Field(
+        default="event",
+        description="Whose marginals `independent` keeps apart. event: two tables with enough "
+        "patients in each; stratum: one for each site, group and event, as the paper.",
+    )
     encoding: Literal["bounds", "reference"] = Field(
         default="bounds",
         description="bounds: eq:encoding, the public bounds become -1 and 1; reference: centre and "

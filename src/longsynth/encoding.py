@@ -61,33 +61,67 @@ def lengths(batch: Cohort, schema: Schema) -> Ints:
 
 
 def encoded_values(batch: Cohort, schema: Schema, observed: Bools | None = None) -> Floats:
-    """z (n, D) in [-1, 1], missing entries at the public midpoint 0, before clipping to L.
+    """z (n, D) in [-1, 1] before clipping to L; missing entries at the public midpoint 0, or by
+    the schema's `missing_values` between the patient's own.
 
     `observed` is what `seen` found, for those who know it already.
     """
-    observed, scaling = seen(batch, schema) if observed is None else observed, scaling_of(schema)
-    return schema.layout.value_rows(scaling.encode(batch.values, observed))
+    observed = seen(batch, schema) if observed is None else observed
+    z = scaling_of(schema).encode(batch.values, observed)
+    if schema.constants.missing_values == "interpolated":
+        z = _interpolated(z, observed, batch, schema)
+    return schema.layout.value_rows(z)
+
+
+def _interpolated(z: Floats, observed: Bools, batch: Cohort, schema: Schema) -> Floats:
+    """z (n, T, channels) with what is missing on the line in time between the nearest values that
+    were observed before and after; at the ends the nearest, and 0 if there is none or in padding.
+
+    Observed values have been clipped, and what lies between two numbers is no further out. Gaps
+    between slots are clipped too; where no time passes, slots count.
+    """
+    last, slot = schema.slots - 1, np.arange(schema.slots)[:, None]
+    before = np.maximum.accumulate(np.where(observed, slot, -1), axis=1)
+    after = np.minimum.accumulate(np.where(observed, slot, last + 1)[:, ::-1], axis=1)[:, ::-1]
+    left = np.clip(np.where(before < 0, after, before), 0, last)
+    right = np.clip(np.where(after > last, before, after), 0, last)
+    known = np.isfinite(batch.gaps)
+    gaps = np.clip(np.where(known, batch.gaps, 0.0), 0.0, schema.max_gap)
+    time = np.broadcast_to(np.cumsum(gaps, axis=1)[:, :, None], observed.shape)
+    start, end = (np.take_along_axis(time, place, axis=1) for place in (left, right))
+    part = (slot - left) / np.maximum(right - left, 1)
+    np.divide(time - start, end - start, out=part, where=end > start)
+    part = np.where(right > left, part, 0.0)
+    scaling = scaling_of(schema)
+    left, right, part = (scaling.per_channel(found) for found in (left, right, part))
+    low, high = (np.take_along_axis(z, place, axis=1) for place in (left, right))
+    return np.where(scaling.per_channel(in_use(batch, schema)), low + part * (high - low), 0.0)
 
 
 def values(
     batch: Cohort, schema: Schema, *, grid: int, squared: int, observed: Bools | None = None
 ) -> Rows:
     """z̄ (n, D) on the integer grid with norm² at most `squared`."""
-    observed, scaling = seen(batch, schema) if observed is None else observed, scaling_of(schema)
-    layout, found = schema.layout, np.empty((batch.patients, schema.width), _whole(squared))
+    observed = seen(batch, schema) if observed is None else observed
+    found = np.empty((batch.patients, schema.width), _whole(squared))
     step = max(CELLS // schema.width // TOGETHER, 1) * TOGETHER
     for start in range(0, batch.patients, step):
         block = slice(start, start + step)
-        z = layout.value_rows(scaling.encode(batch.values[block], observed[block]))
+        z = encoded_values(batch.take(block), schema, observed[block])
         hold(z, squared, grid, out=found[block])
     return found
 
 
+def mask_grid(schema: Schema) -> int:
+    """Integers in one unit of a mask: centred, it goes from -1 to 1."""
+    return 2 if schema.constants.mask_coding == "centred" else 1
+
+
 def missing(batch: Cohort, schema: Schema, observed: Bools | None = None) -> Rows:
     """2U - 1 (n, cells): +1 missing, -1 observed, 0 for padding. Centred, a mask has half the
-    norm."""
+    norm. By the schema's `mask_coding` it is U: 1 missing, 0 observed, 0 for padding."""
     observed = seen(batch, schema) if observed is None else observed
-    marks = 1 - 2 * observed.view(np.int8)
+    marks = 1 - mask_grid(schema) * observed.view(np.int8)
     if schema.length == "variable" or any(schema.layout.static):
         marks *= in_use(batch, schema).view(np.int8)
     return schema.layout.cell_rows(marks)

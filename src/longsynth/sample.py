@@ -50,7 +50,8 @@ def _chunk(model: Model, strata: Strata, seed: int, piece: tuple[int, int]) -> S
 
 def _drawn(model: Model, strata: Strata, patients: int, rng: Generator) -> Synthetic:
     """alg:sample, with every line over all patients of a chunk at once."""
-    stratum = strata.drawn(patients, rng)  # s_i ~ q, eq:fair
+    evenly = model.schema.constants.strata_draw == "even"
+    stratum = strata.drawn(patients, rng, evenly=evenly)  # s_i ~ q, eq:fair
     course = model.course(stratum, rng)  # c_i, or more that values, masks and gaps share
     length = model.lengths.draw(course, rng)  # slots in use
     values = model.values.draw(course, rng)  # eq:transport; support and rounding

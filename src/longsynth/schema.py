@@ -124,6 +124,9 @@ class Schema(Public):
         if (constants.release, constants.condition_gram) == ("joint", "released"):
             message = "a joint release needs condition_gram: derived"
             raise Wrong(message, "constants", "condition_gram")
+        if (constants.release, constants.gram_sensitivity) == ("joint", "triangle"):
+            message = "a joint release needs gram_sensitivity: tight"
+            raise Wrong(message, "constants", "gram_sensitivity")
         if constants.encoding == "reference":
             for i, v in enumerate(self.variables):
                 if v.kind == "continuous" and (v.centre is None or v.scale is None):

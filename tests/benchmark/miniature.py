@@ -11,6 +11,8 @@ SEVERAL = (
     "membership",
     "epsilon",
     "ablation",
+    "departures",
+    "marginals",
 )  # experiments with more than one seed
 
 
@@ -29,7 +31,7 @@ def miniature(seeds: tuple[int, ...] = SEEDS) -> list[Experiment]:
 
 
 def _ends(experiment: Experiment) -> dict[str, Setting]:
-    if experiment.name in ("canary", "ablation"):  # their labels are fixed
+    if experiment.name in ("canary", "ablation", "departures", "marginals"):  # fixed labels
         return dict(experiment.settings)
     if experiment.name == "scarcity":  # fewer than there are
         first = next(iter(paper_study(patients=PATIENTS)[1].settings.values()))

@@ -69,7 +69,7 @@ COLUMNS = (
     | {"ablation_auprc": {"mean"}}
 )
 ABLATION = ["Full", "No fairness floor", "Diagonal covariance", "Unconditioned masks/gaps"]
-TABLES = ("dataset", "configuration", "main", "statistics", "ablation", "runtime")
+TABLES = ("dataset", "configuration", "main", "statistics", "ablation", "departures", "runtime")
 PREFIXES = (  # of files that a macro of the LaTeX document names in full
     "roc_curves",
     "pr_curves",

@@ -14,7 +14,7 @@ import pytest
 
 from benchmark.miniature import miniature
 from longsynth.benchmark.artefacts import expected_files
-from longsynth.benchmark.experiments import Setting, paper_study, population_study
+from longsynth.benchmark.experiments import PRINTED, paper_study, population_study
 from longsynth.benchmark.results import read_results
 from longsynth.benchmark.runner import run_experiments
 from longsynth.benchmark.study import run_population
@@ -104,10 +104,10 @@ def test_two_runs_cannot_work_in_one_folder(study: Path, tmp_path: Path) -> None
 
 def test_equal_settings_of_several_experiments_are_run_once() -> None:
     found = trials(paper_study((11,)))
-    shared = [t for t in found if t.method == "trust" and t.setting == Setting() and not t.alone]
+    shared = [t for t in found if t.method == "trust" and t.setting == PRINTED and not t.alone]
     (one,) = (trial for trial in shared if trial.seed == 11)
     used = {use.experiment for use in one.uses}
-    sweeps = {"epsilon", "scarcity", "missingness", "ablation"}
+    sweeps = {"epsilon", "scarcity", "missingness", "ablation", "departures"}
     assert used == {"comparison", "membership", "canary"} | sweeps
     assert [t.seed for t in shared] == [11, 1011, 2011, 3011]  # membership has populations more
     assert len({trial.name for trial in found}) == len(found)

@@ -14,7 +14,7 @@ from longsynth.fit import fit_without_privacy
 from longsynth.govern.release import Release, release_files
 from longsynth.methods.method import OpenMethod, PrivateMethod
 from longsynth.methods.private.dp_markov import DPMarkov
-from longsynth.methods.private.markov_rule import Rule
+from longsynth.methods.private.markov_rule import SMOOTHED
 from longsynth.methods.registry import METHODS, all_methods
 from longsynth.plan import Plan
 from longsynth.privacy.budget import Budget
@@ -223,9 +223,6 @@ def test_a_bootstrap_repeats_whole_records() -> None:
         assert record.tobytes() in records
 
 
-PLAIN = Rule(bins=10, focus=0.0, halves=False, states=60, drawn=False, steady=False, own=True)
-
-
 def alternated(method: DPMarkov, cohort: Cohort, schema: Schema) -> np.ndarray:
     """Values that a rule other than the registered one makes of a cohort, without noise."""
     settled, budget = schema.settled(cohort.patients), Budget(8.0, 1e-5)
@@ -243,16 +240,16 @@ def test_markov_chains_keep_what_follows_what() -> None:
     parts = [one_patient(high_low, event=i % 2) for i in range(40)]
     cohort = Cohort.joined(parts)
     planned = plan(schema, 40, epsilon=8, delta=1e-5, method="dp-markov")
-    drawn = sample(model_of(fit(cohort, planned, noise=NoNoise())), 300, seed=1)
-    assert set(np.unique(drawn.values[:, :, 1])) == {0, 4}
-    exact = alternated(DPMarkov(PLAIN), cohort, schema)
+    exact = sample(model_of(fit(cohort, planned, noise=NoNoise())), 300, seed=1).values
     assert (exact[:, ::2, 2] == 1).all()
     assert (exact[:, 1::2, 2] == 0).all()
     assert (exact[:, ::2, 0] > exact[:, 1::2, 0]).all()
     assert (exact[:, ::2, 1] == 4).all()
     assert (exact[:, 1::2, 1] == 0).all()
+    smoothed = alternated(DPMarkov(SMOOTHED), cohort, schema)
+    assert set(np.unique(smoothed[:, :, 1])) == {0, 4}
     for v in range(3):  # where a course starts is not kept, only that it turns: by chance, in half
-        high = drawn.values[:, :, v] > drawn.values[:, :, v].mean()
+        high = smoothed[:, :, v] > smoothed[:, :, v].mean()
         assert (high[:, 1:] != high[:, :-1]).mean() > 0.75
 
 

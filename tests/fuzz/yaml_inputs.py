@@ -57,6 +57,12 @@ FULL: dict[str, Any] = {
         "steps": 20,
         "release": "separate",
         "condition_gram": "derived",
+        "gram_sensitivity": "tight",
+        "second_moment": "band",
+        "missing_values": "midpoint",
+        "mask_coding": "centred",
+        "strata_draw": "even",
+        "marginals_by": "event",
         "encoding": "bounds",
     },
 }

@@ -15,6 +15,7 @@ from numpy.random import default_rng
 from scipy.special import smirnov
 
 from longsynth import Refused, plan
+from longsynth.benchmark.printed import AS_PRINTED
 from longsynth.bundle import Bundle
 from longsynth.govern.keys import load_private, make_keys
 from longsynth.govern.noise_check import (
@@ -60,6 +61,7 @@ PRIVATE = [name for name, method in METHODS.items() if isinstance(method, Privat
 CASES: dict[str, tuple[str, Schema]] = {name: (name, ward_schema()) for name in PRIVATE} | {
     "trust, joint": ("trust", ward_schema(constants={"release": "joint"})),
     "trust, conditions": ("trust", ward_schema(constants={"condition_gram": "released"})),
+    "trust, as printed": ("trust", ward_schema(constants=dict(AS_PRINTED))),
     "dp-markov, full": ("dp-markov", ward_schema(length="full")),
     "copula-score, full": ("copula-score", ward_schema(length="full")),
 }

@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from longsynth import Bundle, Schema, fit, load_schema, plan, simulated_schema
+from longsynth.benchmark.printed import AS_PRINTED
 from longsynth.constants import RULED, Constants
 from longsynth.govern.form.allows import _earlier_sha256, released_sha256, schema_sha256
 from longsynth.govern.provenance import Provenance
@@ -165,6 +166,7 @@ def test_what_follows_from_the_rules_is_not_called_chosen() -> None:
         ({"clip_radius": 2.5}, "`clip_radius` = 2.5"),
         ({"ridge": SECRET}, f"`ridge` = {SECRET}"),
         ({"covariance": "diagonal"}, "`covariance` = diagonal"),
+        *(({name: value}, f"`{name}` = {value}") for name, value in AS_PRINTED),
     ],
 )
 def test_a_constant_that_someone_chose_is_stated_with_every_digit(

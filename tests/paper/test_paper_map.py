@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from longsynth.benchmark.printed import AS_PRINTED
+
 ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^\| `([a-z]+:[a-z]+)` \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
 TABLE = (ROOT / "docs/paper.md").read_text().split("\n## ")[0]
@@ -33,16 +35,26 @@ def test_the_map_covers_the_equations_and_algorithms() -> None:
     assert {"alg:fit", "alg:sample"} <= set(ROWS)
 
 
+def test_the_map_covers_the_figures() -> None:
+    assert sum(label.startswith("fig:") for label in ROWS) == 6
+
+
 @pytest.mark.skipif(paper() is None, reason="the paper's source is not at hand")
 def test_every_label_of_the_paper_has_a_row() -> None:
     path = paper()
     assert path is not None
-    labels = set(re.findall(r"\\label\{((?:eq|alg|tab):[a-z]+)\}", path.read_text()))
+    labels = set(re.findall(r"\\label\{((?:eq|alg|tab|fig):[a-z]+)\}", path.read_text()))
     assert labels == set(ROWS)
+
+
+def test_every_choice_of_the_paper_that_can_be_set_stands_in_the_table_of_departures() -> None:
+    text = (ROOT / "docs/paper.md").read_text()
+    for name, value in AS_PRINTED:
+        assert f"`{name}: {value}`" in text
 
 
 def test_labels_cited_in_code_are_labels_of_the_map() -> None:
     cited = set()
     for file in (ROOT / "src").rglob("*.py"):
-        cited |= set(re.findall(r"\b((?:eq|alg|tab):[a-z]+)\b", file.read_text()))
+        cited |= set(re.findall(r"\b((?:eq|alg|tab|fig):[a-z]+)\b", file.read_text()))
     assert cited <= set(ROWS)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.progress import Progress
 
+from longsynth.benchmark.printed import AS_PRINTED
 from longsynth.cli import main
 from longsynth.engines import kernel
 from longsynth.io import by_patient, streams
@@ -172,7 +173,12 @@ def test_a_failure_that_nobody_foresaw_says_nothing_of_the_record_at_hand(
 @pytest.mark.usefixtures("constant_mechanism")
 @pytest.mark.parametrize(
     "settings",
-    [{"release": "joint"}, {"condition_gram": "released"}, {"encoding": "reference"}],
+    [
+        {"release": "joint"},
+        {"condition_gram": "released"},
+        {"encoding": "reference"},
+        dict(AS_PRINTED),
+    ],
     ids=str,
 )
 def test_no_setting_opens_another_way_out(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from longsynth import Refused, fit
+from longsynth.benchmark.printed import AS_PRINTED
 from longsynth.engines import kernel
 from longsynth.engines.kernel import batch_sums
 from longsynth.errors import DependentRows
@@ -201,6 +202,7 @@ def schemas() -> dict[str, Schema]:
         "bounds": small_schema(bandwidth=1),
         "reference": small_schema(encoding="reference"),
         "full": Schema.model_validate(base | {"length": "full"}),
+        "as printed": small_schema(**dict(AS_PRINTED)),
         "logarithm": Schema.model_validate(base | {"variables": logarithm}),
     }
 

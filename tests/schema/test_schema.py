@@ -166,6 +166,11 @@ BROKEN = {
         ("constants", "condition_gram"),
         "needs condition_gram: derived",
     ),
+    "joint release with the paper's sensitivity": (
+        content(constants={"release": "joint", "gram_sensitivity": "triangle"}),
+        ("constants", "gram_sensitivity"),
+        "needs gram_sensitivity: tight",
+    ),
     "reference encoding without a reference": (
         content(constants={"encoding": "reference"}),
         ("variables", 0),

@@ -7,6 +7,7 @@ settings of several experiments are run once and share their numbers.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from longsynth.benchmark import printed
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting
 
 PROPOSED = "trust"
@@ -24,7 +25,7 @@ COMPARISON_BOOTSTRAP = 200  # resamples of the judged patients for each seed's o
 UTILITY = ("utility", "subgroups")
 QUALITY = (*UTILITY, "fidelity", "membership")
 
-Constant = tuple[str, str | int | float]
+Constant = printed.Constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,20 @@ class Setting:
     world: str = "simulated"  # where patients come from: a name in `worlds.WORLDS`
     epsilon: float = 12.0
     delta: float = 1e-5
-    accounting: Accounting = "zcdp"
+    accounting: Accounting = DEFAULT_ACCOUNTING
     patients: int = 720  # simulated, before the split
     train: int | None = None  # so many of the training part; None: all of them
     extra_missing: float = 0.0  # chance that an observed cell of anyone is lost as well
     canary: int = 0  # copies of one extreme patient put in the place of training patients
     constants: tuple[Constant, ...] = ()  # public constants other than their defaults
     fresh: int = 0  # judged on so many patients of another seed; then there is no split
+    weighted: bool = True  # whether population weights count when the classifier is trained
+
+
+# The paper's study. It says that the floor is there for downstream training and that the weights
+# restore summaries of the population: so its classifier counts every synthetic patient once. Its
+# accounting is the formula of eq:composition.
+PRINTED = Setting(accounting="paper", constants=printed.AS_PRINTED, weighted=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +83,32 @@ ABLATION: dict[str, tuple[Constant, ...]] = {
     "Diagonal covariance": (("covariance", "diagonal"),),
     "Unconditioned masks/gaps": (("shrinkage", 0.0),),
 }
+OURS = "Ours"
+DEPARTURES: dict[str, Setting] = {  # of `trust`: ours, the paper's, and one choice at a time undone
+    OURS: Setting(),
+    "As printed": PRINTED,
+    "Classifier without weights": Setting(weighted=False),
+    "The paper's formula for ε": Setting(accounting="paper"),
+    **{
+        label: Setting(constants=undone)
+        for label, undone in printed.DEPARTURES.items()
+        if label != printed.MARGINALS
+    },
+}
+MARGINALS: dict[str, Setting] = {  # of `independent`
+    OURS: Setting(),
+    printed.MARGINALS: Setting(constants=printed.DEPARTURES[printed.MARGINALS]),
+}
 CANARIES = {"4 copies": 4, "1 copy": 1, "no canary": 0}
 
 
 def paper_study(
     seeds: Iterable[int] = SEEDS, methods: tuple[str, ...] = METHODS, patients: int = 720
 ) -> tuple[Experiment, ...]:
-    """Return every experiment of the paper's section V. `methods` and `patients` are for tests."""
+    """Return every experiment of the paper's section V, as printed, and beside them what our own
+    choices change. `methods` and `patients` are for tests."""
     drawn = tuple(seeds)
-    base = Setting(patients=patients)
+    base = replace(PRINTED, patients=patients)
 
     def only(wanted: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(name for name in wanted if name in methods)
@@ -146,8 +171,23 @@ def paper_study(
             "What does each component contribute?",
             only((PROPOSED,)),
             drawn[:ABLATION_SEEDS],
-            varied(constants=ABLATION),
+            varied(constants={label: (*base.constants, *c) for label, c in ABLATION.items()}),
             QUALITY,
+        ),
+        *(
+            Experiment(
+                name,
+                "What does each departure from the paper change?",
+                only(concerned),
+                drawn[:ABLATION_SEEDS],
+                {label: replace(one, patients=patients) for label, one in settings.items()},
+                (*UTILITY, "fidelity"),
+                references=False,
+            )
+            for name, concerned, settings in (
+                ("departures", (PROPOSED,), DEPARTURES),
+                ("marginals", ("independent",), MARGINALS),
+            )
         ),
         Experiment(
             "canary",
@@ -173,7 +213,7 @@ def paper_study(
             "How does the time grow with the cohort?",
             only(SCALED),
             drawn[:ABLATION_SEEDS],
-            {str(n): Setting(patients=n) for n in TOTAL_PATIENTS if n <= 8 * patients},
+            {str(n): replace(base, patients=n) for n in TOTAL_PATIENTS if n <= 8 * patients},
             ("cost",),
             alone=True,
             references=False,
@@ -206,7 +246,6 @@ def membership_study(
     settings = {
         f"{epsilon:g}": Setting(
             epsilon=epsilon,
-            accounting=DEFAULT_ACCOUNTING,
             patients=train_patients,
             fresh=2 * train_patients,
         )
@@ -231,7 +270,6 @@ def population_study(
     settings = {
         f"{epsilon:g}": Setting(
             epsilon=epsilon,
-            accounting=DEFAULT_ACCOUNTING,
             patients=train_patients,
             fresh=fresh,
         )

@@ -24,8 +24,8 @@ CURVE_POINTS = 51
 SCALING = ("patients_total", "fit_seconds", "sample_seconds")
 SUMMARY = ("mean", "std", "lower", "upper", "seeds")
 
-# file, experiment, metric: one row a method, in the order of METHODS
-BARS = (
+# file, experiment, metric: one row for each method, in the order of METHODS
+BARS = (  # fig:main, fig:fidelity, fig:efficiency
     ("main_auprc", "comparison", "auprc"),
     ("main_brier", "comparison", "brier"),
     ("main_ece", "comparison", "ece"),
@@ -37,7 +37,7 @@ BARS = (
     ("peak_memory", "cost", "peak_mb"),
 )
 # file, experiment, metric, column of the setting; one file a method where there are several
-LINES = (
+LINES = (  # fig:robustness
     ("epsilon_auprc", "epsilon", "auprc", "epsilon", ()),
     ("epsilon_membership", "epsilon", "mia_auc", "epsilon", ()),
     ("epsilon_autocorr", "epsilon", "autocorrelation_error", "epsilon", ()),
@@ -45,7 +45,7 @@ LINES = (
     ("missingness_robustness", "missingness", "auprc", "extra_missing_rate", STRESSED),
 )
 # file, curve, x and y
-CURVES = (
+CURVES = (  # fig:curves
     ("roc_curves", "roc", "fpr", "tpr"),
     ("pr_curves", "pr", "recall", "precision"),
     ("calibration_curves", "calibration", "predicted", "observed"),
@@ -86,7 +86,8 @@ def _lines(results: Results) -> Iterator[Frame]:
 
 
 def _single(results: Results) -> Iterator[Frame]:
-    """The three shapes that occur once: canary, ablation and scaling."""
+    """The three shapes that occur once: canary (fig:fidelity), ablation (fig:robustness) and
+    scaling (fig:efficiency)."""
     rows = []
     for method in METHODS:
         four, one, none = (

@@ -50,7 +50,12 @@ class Evidence:
     def predictions(self) -> Predictions:
         if self.synthetic is None:
             return base_rate(self.parts.train, self.parts.test)
-        return train_and_predict(self.schema, self.synthetic, self.parts.test)
+        return train_and_predict(
+            self.schema,
+            self.synthetic,
+            self.parts.test,
+            weighted=self.trial.setting.weighted,
+        )
 
     @cached_property
     def boosted_predictions(self) -> Predictions:

@@ -8,13 +8,23 @@ from longsynth.benchmark.experiments import (
     CANARIES,
     MAIN,
     METHODS,
+    OURS,
     PROPOSED,
     REFERENCES,
     SEEDS,
 )
 from longsynth.benchmark.results import Results
 from longsynth.benchmark.statistics import Summary, less_published, summary
-from longsynth.benchmark.tables import ABLATION_METRICS, COSTS, TESTED, at, interval, number
+from longsynth.benchmark.tables import (
+    ABLATION_METRICS,
+    COSTS,
+    DEPARTED,
+    DEPARTURE_METRICS,
+    TESTED,
+    at,
+    interval,
+    number,
+)
 from longsynth.report.study_style import look, metric_head, metric_label
 from longsynth.report.study_tables import Table, markdown_body
 
@@ -116,16 +126,38 @@ def ablation(results: Results) -> Table:
 
 def ablation_less_full(results: Results) -> Table:
     full, *others = ABLATION
-    rows = []
-    for variant in others:
-        cells = []
-        for metric in ABLATION_METRICS:
-            one = results.by_seed("ablation", PROPOSED, variant, metric)
-            all_ = results.by_seed("ablation", PROPOSED, full, metric)
-            gap = summary([one[seed] - all_[seed] for seed in sorted(one.keys() & all_.keys())])
-            cells.append(with_interval(gap, "+"))
-        rows.append((variant, *cells))
+    rows = [
+        (variant, *_less(results, "ablation", PROPOSED, (variant, full), ABLATION_METRICS))
+        for variant in others
+    ]
     return Table("", "", ("Variant", *map(metric_head, ABLATION_METRICS)), tuple(rows))
+
+
+def departures_less_ours(results: Results) -> Table:
+    rows = [
+        (
+            f"{look(method).label}: {setting}",
+            *_less(results, experiment, method, (setting, OURS), DEPARTURE_METRICS),
+        )
+        for experiment, method, settings in DEPARTED
+        for setting in settings
+        if setting != OURS
+    ]
+    return Table("", "", ("Method: choice", *map(metric_head, DEPARTURE_METRICS)), tuple(rows))
+
+
+def _less(
+    results: Results,
+    experiment: str,
+    method: str,
+    settings: tuple[str, str],
+    metrics: tuple[str, ...],
+) -> Iterator[str]:
+    """One setting less another, paired over seeds, in each metric."""
+    for metric in metrics:
+        one, other = (results.by_seed(experiment, method, s, metric) for s in settings)
+        gap = summary([one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())])
+        yield with_interval(gap, "+")
 
 
 def canary(results: Results) -> Table:

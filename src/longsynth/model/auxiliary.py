@@ -36,9 +36,10 @@ def gaps_from(means: Floats, squares: Floats, users: Users, schema: Schema) -> G
 
 
 def masks_from(means: Floats, schema: Schema) -> Masks:
-    """Masks from means of centred missingness among those who have a cell (S, cells)
-    (eq:auxiliary)."""
-    return masks_of(0.5 + means, schema)
+    """Masks from means of missingness, as the schema codes it, among those who have a cell
+    (S, cells) (eq:auxiliary)."""
+    middle = 0.5 if schema.constants.mask_coding == "centred" else 0.0
+    return masks_of(middle + means, schema)
 
 
 def masks_of(missing: Floats, schema: Schema) -> Masks:

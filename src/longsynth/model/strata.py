@@ -19,12 +19,15 @@ class Strata:
     draw: Floats  # q (S,), synthesis probabilities
     weight: Floats  # w = p/q (S,), restores the released masses
 
-    def drawn(self, patients: int, rng: Generator) -> NDArray[np.int64]:
-        """Return a stratum for each patient: each alone has the law q, and together they have it
-        as nearly as whole patients can."""
-        even = (rng.permutation(patients) + rng.random(patients)) / patients
+    def drawn(self, patients: int, rng: Generator, *, evenly: bool = True) -> NDArray[np.int64]:
+        """Return a stratum for each patient: each alone has the law q. If they are dealt evenly,
+        together they have it as nearly as whole patients can; else each is drawn by itself."""
+        if evenly:
+            number = (rng.permutation(patients) + rng.random(patients)) / patients
+        else:
+            number = rng.random(patients)
         reached = np.cumsum(self.draw)
-        below = np.minimum(even, np.nextafter(1.0, 0.0))  # a sum may round up to 1
+        below = np.minimum(number, np.nextafter(1.0, 0.0))  # a sum may round up to 1
         return np.searchsorted(reached / reached[-1], below, side="right")
 
     def given(self, allowed: NDArray[np.bool_]) -> "Strata":

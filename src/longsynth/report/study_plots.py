@@ -47,11 +47,11 @@ def plot_study(frames: Mapping[str, Frame], seeds: Frame, folder: Path) -> list[
     from matplotlib import pyplot
 
     makers = {
-        "main": _main,
-        "fidelity": _fidelity,
-        "curves": _curves,
-        "robustness": robustness,
-        "efficiency": efficiency,
+        "main": _main,  # fig:main
+        "fidelity": _fidelity,  # fig:fidelity
+        "curves": _curves,  # fig:curves
+        "robustness": robustness,  # fig:robustness
+        "efficiency": efficiency,  # fig:efficiency
     }
     folder.mkdir(parents=True, exist_ok=True)
     written = []

@@ -29,7 +29,7 @@ class ScoreDiff:
     summary: ClassVar[str] = "conditional moments and the analytic score path, without noise"
 
     def learn(self, cohort: Cohort, schema: Schema) -> Mapping[str, Any]:
-        n = cohort.patients
+        n, unit = cohort.patients, encoding.mask_grid(schema)
         stratum = encoding.strata(cohort, schema)
         conditions = condition_matrix(schema)[stratum]
         z, (gaps, squares) = (
@@ -41,7 +41,7 @@ class ScoreDiff:
             "values": conditions.T @ z / n,
             "second": z.T @ z / n,
             "lengths": lines.length_rows(cohort, schema).right.sum(axis=0),
-            "masks": conditions.T @ encoding.missing(cohort, schema) / (2 * n),
+            "masks": conditions.T @ encoding.missing(cohort, schema) / (unit * n),
             "gaps": conditions.T @ gaps / n,
             "gap squares": squares.mean(axis=0),
         }

@@ -1,4 +1,4 @@
-"""independent: marginal distributions by event, every cell drawn on its own."""
+"""independent: marginal distributions by event or by stratum, every cell drawn on its own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,18 +27,17 @@ LEVELS = np.linspace(0.0, 1.0, 65)  # of the quantiles that describe a marginal
 class Quantiles:
     """Draws every cell from its own quantile table."""
 
-    table: Floats  # (2, Q, …): by event
-    events: NDArray[np.int64]  # (S,)
+    table: Floats  # (parts, Q, …)
+    part: NDArray[np.int64]  # (S,): whose table a stratum draws from
     whole: NDArray[np.bool_]  # last axis: which take whole numbers
 
     def draw(self, course: NDArray[np.int64], rng: Generator) -> Floats:
-        event = self.events[course]
         shape = self.table.shape[2:]
+        part = self.part[course].reshape(-1, *(1,) * len(shape))
         place = rng.random((len(course), *shape)) * (len(LEVELS) - 1)
         low = place.astype(np.int64)
         cells = np.indices((len(course), *shape), sparse=True)[1:]
-        events = event.reshape(-1, *(1,) * len(shape))
-        left, right = self.table[(events, low, *cells)], self.table[(events, low + 1, *cells)]
+        left, right = self.table[(part, low, *cells)], self.table[(part, low + 1, *cells)]
         drawn = left + (place - low) * (right - left)
         near = np.where(place - low < 0.5, left, right)  # between two levels there is nothing
         return np.asarray(np.where(self.whole, near, drawn))
@@ -46,7 +45,7 @@ class Quantiles:
 
 class Independent:
     name: ClassVar[str] = "independent"
-    summary: ClassVar[str] = "marginals by event, every cell on its own"
+    summary: ClassVar[str] = "marginals by event or stratum, every cell on its own"
 
     def learn(self, cohort: Cohort, schema: Schema) -> Mapping[str, Any]:
         observed, used = encoding.seen(cohort, schema), encoding.in_use(cohort, schema)
@@ -56,29 +55,37 @@ class Independent:
         gaps = np.where(slots, np.nan_to_num(cohort.gaps), np.nan)
         middle, whole = np.array([np.mean(v.bounds) for v in schema.variables]), _whole(schema)
         middle = np.where(whole, np.floor(middle), middle)
+        stratum = encoding.strata(cohort, schema)
         return {
-            "histogram": np.bincount(encoding.strata(cohort, schema), minlength=len(schema.strata)),
-            "values": _by_event(values, cohort.event, middle, whole),
-            "gaps": _by_event(gaps, cohort.event, np.zeros(1), np.zeros(schema.slots, np.bool_)),
+            "histogram": np.bincount(stratum, minlength=len(schema.strata)),
+            "values": _tables(values, stratum, middle, whole, schema),
+            "gaps": _tables(gaps, stratum, np.zeros(1), np.zeros(schema.slots, np.bool_), schema),
             "lengths": length.sum(axis=0),
-            "missing": np.stack([_missing(observed, used, cohort.event == y) for y in (0, 1)]),
+            "missing": _missing(observed, used, stratum, schema),
         }
 
     def model(self, bundle: Bundle) -> Model:
-        schema, events = bundle.schema, bundle.schema.strata[:, 2]
-        size = (2, len(LEVELS), schema.slots)
-        missing = bundle.array("missing", 2, schema.slots, -1)[events]
+        schema, part = bundle.schema, _part(bundle.schema)
+        parts = int(part.max()) + 1
+        size = (parts, len(LEVELS), schema.slots)
+        missing = bundle.array("missing", parts, schema.slots, -1)[part]
         counts = bundle.array("lengths", -1) if schema.length == "variable" else None
         mass = population_masses(bundle.array("histogram", -1))
         return Model(
             schema=schema,
             strata=synthesis_strata(mass, schema.protected_strata, 0.0),
             lengths=lengths_of(counts, 0.0, schema),
-            values=Quantiles(bundle.array("values", *size, -1), events, _whole(schema)),
+            values=Quantiles(bundle.array("values", *size, -1), part, _whole(schema)),
             masks=masks_of(schema.layout.cell_rows(missing), schema),
-            gaps=Quantiles(bundle.array("gaps", *size), events, np.array(False)),
+            gaps=Quantiles(bundle.array("gaps", *size), part, np.array(False)),
             fingerprint=bundle.fingerprint,
         )
+
+
+def _part(schema: Schema) -> NDArray[np.int64]:
+    """(S,): the table of each stratum: its event's, or its own."""
+    strata = schema.strata
+    return strata[:, 2] if schema.constants.marginals_by == "event" else np.arange(len(strata))
 
 
 def _whole(schema: Schema) -> NDArray[np.bool_]:
@@ -86,25 +93,49 @@ def _whole(schema: Schema) -> NDArray[np.bool_]:
 
 
 def _missing(
-    observed: NDArray[np.bool_], used: NDArray[np.bool_], chosen: NDArray[np.bool_]
+    observed: NDArray[np.bool_],
+    used: NDArray[np.bool_],
+    stratum: NDArray[np.int64],
+    schema: Schema,
 ) -> Floats:
-    """The share missing of the cells in use; a cell that nobody uses is as good as missing."""
-    chosen = chosen if chosen.any() else ~chosen
-    number = used[chosen].sum(axis=0)
-    return np.asarray(1 - observed[chosen].sum(axis=0) / np.maximum(number, 1))
+    """The share missing of the cells in use (parts, …). A cell that nobody with the event uses is
+    as good as missing; one that nobody of a stratum uses is as that of the event."""
+    event = schema.strata[stratum, 2]
+
+    def share(chosen: NDArray[np.bool_], otherwise: Floats | float) -> Floats:
+        number = used[chosen].sum(axis=0)
+        found = 1 - observed[chosen].sum(axis=0) / np.maximum(number, 1)
+        return np.where(number > 0, found, otherwise)
+
+    by_event = [share(event == y if (event == y).any() else event != y, 1.0) for y in (0, 1)]
+    if schema.constants.marginals_by == "event":
+        return np.stack(by_event)
+    events = enumerate(schema.strata[:, 2])
+    return np.stack([share(stratum == s, by_event[y]) for s, y in events])
 
 
-def _by_event(
-    values: Floats, event: NDArray[np.int64], empty: Floats, whole: NDArray[np.bool_]
+def _tables(
+    values: Floats,
+    stratum: NDArray[np.int64],
+    empty: Floats,
+    whole: NDArray[np.bool_],
+    schema: Schema,
 ) -> Floats:
-    """Quantiles over patients (2, Q, …); a cell nobody has takes everyone's, or the midpoint."""
-    everyone = _quantiles(values, np.broadcast_to(empty, values.shape[1:]), whole)
-    tables = []
-    for chosen in (event == 0, event == 1):
+    """Quantiles over patients (parts, Q, …). A cell that nobody of a stratum has is as that of
+    the event; one that nobody with the event has, as everyone's, or the midpoint."""
+    event = schema.strata[stratum, 2]
+
+    def table(chosen: NDArray[np.bool_], otherwise: Floats) -> Floats:
+        if not chosen.any():
+            return otherwise
         known = np.isfinite(values[chosen]).any(axis=0)
-        table = _quantiles(values[chosen], everyone[0], whole) if chosen.any() else everyone
-        tables.append(np.where(known, table, everyone))
-    return np.stack(tables)
+        return np.where(known, _quantiles(values[chosen], otherwise[0], whole), otherwise)
+
+    everyone = _quantiles(values, np.broadcast_to(empty, values.shape[1:]), whole)
+    by_event = [table(event == y, everyone) for y in (0, 1)]
+    if schema.constants.marginals_by == "event":
+        return np.stack(by_event)
+    return np.stack([table(stratum == s, by_event[y]) for s, y in enumerate(schema.strata[:, 2])])
 
 
 def _quantiles(values: Floats, empty: Floats, whole: NDArray[np.bool_]) -> Floats:

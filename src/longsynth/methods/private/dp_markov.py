@@ -38,9 +38,10 @@ class DPMarkov:
     rule: Rule = field(default_factory=Rule)
 
     def stages(self, schema: Schema) -> tuple[Stage, ...]:
-        """A patient fills two blocks a variable with bins, one for each half of the record and each
-        with up to ⌈T/2⌉ readings, and one with up to T - 1 transitions. What is static makes none,
-        and counts as if read in every slot."""
+        """A patient fills one block for each variable with the first bin, and one with up to T - 1
+        transitions, of which what is static makes none. By a rule with `halves` there are two
+        blocks with bins, one for each half of the record and each with up to ⌈T/2⌉ readings; what
+        is static counts there as if read in every slot."""
         blocks, moving, widest = len(schema.variables), len(_moving(schema)), self._widest(schema)
         halves = 2 if self.rule.halves else 1
         found = [
@@ -81,26 +82,30 @@ class DPMarkov:
         }
 
     def facts(self, schema: Schema) -> list[Fact]:
-        """Bins and states that a variable lacks stay empty; what is static fills both halves."""
+        """Bins and states that a variable lacks stay empty; if there are halves, what is static
+        fills both."""
         bins, halves = self._bins(schema), 2 if self.rule.halves else 1
         no_bin = np.arange(self._widest(schema)) >= np.array([b.number for b in bins])[:, None]
         states = np.array([self._state(bins[v])[-1] + 1 for v in _moving(schema)])[:, None]
         no_state = np.arange(self._states(schema)) >= states
         no_step = no_state[:, :, None] | no_state[:, None, :]
-        still = np.eye(len(bins), dtype=np.int64)[list(schema.layout.static)] * (halves - 1)
-        same = by_column(np.hstack([still, -still][:halves]), 2 * no_bin.shape[1])
-        return [
+        found = [
             *lines.patient_facts(schema),
             empty(FIRST, np.tile(no_bin.repeat(2, axis=0), (halves, 1))),
             empty(STEPS, no_step.repeat(self._events, axis=0)),
-            Fact(f"'{FIRST}' is the same in both halves if static", {FIRST: same}),
         ]
+        if self.rule.halves:
+            still = np.eye(len(bins), dtype=np.int64)[list(schema.layout.static)]
+            same = by_column(np.hstack([still, -still]), 2 * no_bin.shape[1])
+            found.append(Fact(f"'{FIRST}' is the same in both halves if static", {FIRST: same}))
+        return found
 
     def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
         sd = entry.sigma / entry.statistic.lift
         match entry.statistic.name:
             case "bins":
-                return f"±{sd:.1f} readings in each bin"
+                what = "readings in each bin" if self.rule.halves else "patients in each first bin"
+                return f"±{sd:.1f} {what}"
             case "transitions":
                 return f"±{sd:.1f} transitions, of {patients * max(schema.slots - 1, 1):,} at most"
         return lines.blur(entry, schema, patients)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 
@@ -38,6 +39,18 @@ def grid(schema: Schema) -> int:
 def value_radius_squared(schema: Schema) -> int:
     """R²: the clip radius L on the integer grid."""
     return max(int((Fraction(schema.fixed.clip_radius) * grid(schema)) ** 2), 1)
+
+
+def gram_radius_squared(squared: int, schema: Schema) -> int:
+    """R² that a Gram line declares for rows whose norm² is at most L² = `squared`.
+
+    A Gram line is priced at √2·R². The paper bounds the same change by the triangle inequality, at
+    2·L². With R = 2^¼·L, √2·R² = √2·√2·L² = 2·L²: the ledger states the paper's number, and rows
+    are held to L before, so that the claim is true with room to spare. Rounded up.
+    """
+    if schema.fixed.gram_sensitivity == "tight":
+        return squared
+    return isqrt(2 * squared**2 - 1) + 1
 
 
 def strata(schema: Schema) -> Statistic:
@@ -119,11 +132,13 @@ def values(schema: Schema) -> Statistic:
 
 
 def masks(schema: Schema, *, conditioned: bool) -> Statistic:
-    """2U - 1 is ±1, or 0: a row's norm² is at most its cells. Two integers make one unit of U."""
-    size = schema.layout.cells
+    """2U - 1 is ±1, or 0: a row's norm² is at most its cells, as that of U is. Of 2U - 1 two
+    integers make one unit of U."""
+    size, unit = schema.layout.cells, encoding.mask_grid(schema)
+    meaning = "missing, centred" if unit == 2 else "missing"
     if conditioned:
-        return by_condition(MASKS, "missing, centred", size, size, 2, schema)
-    return plain_sum(MASKS, "missing, centred", size, size, 2)
+        return by_condition(MASKS, meaning, size, size, unit, schema)
+    return plain_sum(MASKS, meaning, size, size, unit)
 
 
 def gaps(schema: Schema, *, conditioned: bool) -> Statistic:

@@ -65,7 +65,7 @@ class Trust:
         squared = lines.value_radius_squared(schema)
         pairs: dict[str, Any] = {
             "right": schema.width,
-            "right_squared": squared,
+            "right_squared": lines.gram_radius_squared(squared, schema),
             "band": kept_pairs(schema),
             "grid": lines.grid(schema),
         }
@@ -94,9 +94,11 @@ class Trust:
         elif constants.condition_gram == "released":
             share[CONDITIONS] = Fraction(CONDITIONS_SHARE, 100)
             share[SECOND] -= share[CONDITIONS]
-            norm = largest_norm_squared(conditions)
+            unit = _condition_grid(schema)
+            norm = lines.gram_radius_squared(largest_norm_squared(conditions) * unit**2, schema)
+            size = conditions.shape[1]
             found.append(
-                Statistic(CONDITIONS, "condition × condition", "gram", conditions.shape[1], norm)
+                Statistic(CONDITIONS, "condition × condition", "gram", size, norm, grid=unit)
             )
         return (tuple((s, share[s.name]) for s in found if s.name in share),)
 
@@ -115,7 +117,7 @@ class Trust:
         ones = np.ones((batch.patients, 1), np.int64)
         everything = {
             STRATA: Contribution(one_hot),
-            CONDITIONS: Contribution(conditions),
+            CONDITIONS: Contribution(_condition_grid(schema) * conditions),
             VALUES: Contribution(z, conditions),
             SECOND: Contribution(z),
             JOINT: Contribution(z, one_hot),
@@ -133,12 +135,12 @@ class Trust:
         found = lines.patient_facts(schema, released.get(JOINT))
         if CONDITIONS in released:
             numbers, conditions = released[CONDITIONS].dimension, condition_matrix(schema)
-            once = {CONDITIONS: each(np.array([0]), numbers)}
-            found.append(Fact(f"'{CONDITIONS}' counts every patient once", once, DIAGONAL))
+            unit, once = _condition_grid(schema) ** 2, {CONDITIONS: each(np.array([0]), numbers)}
+            found.append(Fact(f"'{CONDITIONS}' counts every patient once", once, DIAGONAL * unit))
             for j in range(1, conditions.shape[1]):
                 both = {
                     CONDITIONS: each(np.array([j]), numbers),
-                    STRATA: weighted(-OFF_DIAGONAL * conditions[:, j]),
+                    STRATA: weighted(-OFF_DIAGONAL * unit * conditions[:, j]),
                 }
                 found.append(Fact(f"'{CONDITIONS}' and '{STRATA}' count the same patients", both))
         return found
@@ -194,11 +196,19 @@ class Trust:
         )
 
 
+def _condition_grid(schema: Schema) -> int:
+    """Integers in one unit of a condition. Conditions are whole numbers, but 2^¼ times their norm
+    is not: on a grid it is, nearly enough."""
+    return 1 if schema.fixed.gram_sensitivity == "tight" else lines.grid(schema)
+
+
 def kept_pairs(schema: Schema) -> tuple[int, ...]:
-    """Return the band of S that the model reads (eq:banding); the rest need not leave. A record
-    goes slot by slot, with what is static in the first: what a row keeps is in one piece. What is
-    static goes with every slot."""
+    """Return the band of S that the model reads (eq:banding); the rest need not leave, and does
+    only by the schema's `second_moment`. A record goes slot by slot, with what is static in the
+    first: what a row keeps is in one piece. What is static goes with every slot."""
     constants, width = schema.fixed, np.arange(schema.width)
+    if constants.second_moment == "whole":
+        return (len(width),) * len(width)
     if constants.covariance == "diagonal":
         return tuple((width + 1).tolist())
     slot, bandwidth = schema.layout.value_slot, min(constants.bandwidth, schema.slots)
@@ -209,6 +219,8 @@ def kept_pairs(schema: Schema) -> tuple[int, ...]:
 def _apart(schema: Schema) -> str:
     """Say which pairs are kept, unless all are."""
     bandwidth, static = schema.fixed.bandwidth, any(schema.layout.static)
+    if schema.fixed.second_moment == "whole":
+        return ""
     if schema.fixed.covariance == "diagonal":
         return ", each with itself"
     if bandwidth >= schema.slots - 1:
