@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from longsynth.benchmark.cell import SECONDS, scores_file
+from longsynth.benchmark.constants_page import constants_text
 from longsynth.benchmark.evidence import MEMBERSHIP, evidence, searches
 from longsynth.benchmark.experiments import Experiment
 from longsynth.benchmark.fingerprints import keep_versions
@@ -111,6 +112,7 @@ def make(
 def pages(searched: Results, judged: Results) -> None:
     texts = {
         "rivals.md": rivals_text(searched),
+        "constants.md": constants_text(searched),
         "population.md": population_text(judged),
         "real.md": real_text(judged),
         "flagship.md": flagship_text(judged, committed(EARLIER)),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from longsynth.benchmark.constants_page import constants_text
 from longsynth.benchmark.evidence import (
     LARGE,
     MEMBERSHIP,
@@ -18,7 +19,7 @@ from longsynth.benchmark.evidence import (
 )
 from longsynth.benchmark.experiments import REFERENCES
 from longsynth.benchmark.flagship_page import flagship_text
-from longsynth.benchmark.judges import evaluation_seeds
+from longsynth.benchmark.judges import evaluation_seeds, require_development
 from longsynth.benchmark.membership import membership_text
 from longsynth.benchmark.population import population_text
 from longsynth.benchmark.real import real_text
@@ -26,7 +27,9 @@ from longsynth.benchmark.results import Results, read_results
 from longsynth.benchmark.rivals import variants_shown
 from longsynth.benchmark.rivals_page import rivals_text
 from longsynth.benchmark.trial import trials
+from longsynth.benchmark.variants import MOVED
 from longsynth.benchmark.versions import only, stale
+from longsynth.constants import Constants
 from longsynth.methods import DEFAULT
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +39,7 @@ SEARCHED, JUDGED, EARLIER = (
 )
 PAGES: dict[str, Callable[[], str]] = {
     "rivals.md": lambda: rivals_text(SEARCHED),
+    "constants.md": lambda: constants_text(SEARCHED),
     "population.md": lambda: population_text(JUDGED),
     "real.md": lambda: real_text(JUDGED),
     "flagship.md": lambda: flagship_text(JUDGED, EARLIER),
@@ -79,3 +83,24 @@ def test_every_utility_table_has_both_references() -> None:
                 assert "| Train on real |" in table
                 assert "| Base rate |" in table
             assert not re.search(r"[a-z]+_[a-z]+", table), "a column without a name for readers"
+
+
+@pytest.mark.parametrize("name", Constants.model_fields)
+def test_every_constant_has_a_row_with_its_own_reason(name: str) -> None:
+    page = constants_text(SEARCHED)
+    row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
+    described = Constants.model_fields[name].description
+    assert described
+    assert row.split(" | ")[-1][1:].removesuffix(" |") in described
+
+
+def test_only_development_seeds_chose() -> None:
+    require_development(row.seed for row in SEARCHED.rows)
+
+
+def test_every_moved_constant_stands_beside_its_default() -> None:
+    tables = constants_text(SEARCHED).split("### ")[1:]
+    assert [table.split()[0] for table in tables] == list(MOVED)
+    assert all(table.count("(default)") == 1 for table in tables)
+    usual = Constants().model_dump()
+    assert all(usual[name] not in values for name, values in MOVED.items())

@@ -13,7 +13,7 @@ from longsynth.benchmark.experiments import (
     Setting,
     membership_experiment,
 )
-from longsynth.benchmark.variants import ablated, searched
+from longsynth.benchmark.variants import MOVED, ablated, moved, searched
 from longsynth.methods import DEFAULT
 from longsynth.privacy.budget import Accounting
 
@@ -26,6 +26,7 @@ OPEN = tuple(method for method in BASELINES if method not in PRIVATE)  # promise
 SMALL, LARGE = "simulated 504", "simulated 5000"
 PHYSIONET, HELD_OUT, PBC = "physionet2012", "physionet2012 held out", "pbc"
 ABLATION, MEMBERSHIP, LARGEST = "ablation", "membership", "largest budget"
+CONSTANTS = "constants"
 STRESSES = ("two factors", "wrong references", "bounds only")
 HARDLY_ANY_NOISE = 100.0  # the largest ε that a plan takes: what is left is the model
 
@@ -71,7 +72,17 @@ def search(method: str, seeds: tuple[int, ...]) -> Experiment:
 
 
 def searches(seeds: tuple[int, ...]) -> tuple[Experiment, ...]:
-    return tuple(search(method, seeds) for method in (*RIVALS, DEFAULT))
+    """Return what development seeds are for: choosing, and seeing what a constant does."""
+    constants = Experiment(
+        CONSTANTS,
+        "What does each public constant of the paper's method do?",
+        ("trust", *(moved(name, value) for name, values in MOVED.items() for value in values)),
+        seeds,
+        settings("simulated", (12.0,), 504, FRESH),
+        CHOSEN_BY,
+        draws=2,
+    )
+    return *(search(method, seeds) for method in (*RIVALS, DEFAULT)), constants
 
 
 def evidence(

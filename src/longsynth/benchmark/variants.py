@@ -5,8 +5,9 @@ setting that a search tries is a variant, so what a search found can be judged b
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from fractions import Fraction
 from itertools import product
 from math import sqrt
 
@@ -168,9 +169,43 @@ _ABLATIONS = {
     "no extra events": Choices(balance=0.0),
 }
 
+MOVED: dict[str, tuple[Value, ...]] = {  # values of `trust`'s constants beside their defaults
+    "clip_radius": ("1/6", "1/3", "1/2", "5/6", "1"),  # in parts of √(T·V)
+    "ridge": (0.001, 0.005, 0.05, 0.2),
+    "eigen_floor": (0.0001, 0.01),
+    "bandwidth": (0, 1, 6, 13),
+    "shrinkage": (0.0, 0.25, 0.75, 1.0),
+    "event_floor": (0.0, 0.05),
+    "release": ("joint",),
+    "condition_gram": ("released",),
+    "gram_sensitivity": ("triangle",),
+    "second_moment": ("whole",),
+    "missing_values": ("interpolated",),
+    "mask_coding": ("zero_one",),
+    "strata_draw": ("independent",),
+    "encoding": ("reference",),
+    "covariance": ("diagonal",),
+    "steps": (1, 100),
+}
+
+
+def moved(constant: str, value: Value) -> str:
+    """The row of `trust` with one constant moved away from its default."""
+    return f"trust{APART}{constant} {value}"
+
+
+def _moved() -> dict[str, Variant]:
+    trust, found = method_named("trust"), {}
+    for constant, values in MOVED.items():
+        for value in values:
+            number = float(Fraction(value)) if constant == "clip_radius" else value
+            found[moved(constant, value).partition(APART)[2]] = Variant(trust, {constant: number})
+    return found
+
+
 VARIANTS: dict[str, dict[str, Variant]] = {
     "dp-markov": {n: Variant(DPMarkov(rule)) for n, rule in (_PLAIN | _SMOOTHED).items()},
-    "trust": _constants("trust"),
+    "trust": _constants("trust") | _moved(),
     "dp-score": _constants("dp-score"),
     "copula-score": {
         n: Variant(CopulaScore(chosen)) for n, chosen in (_ABLATIONS | _shares()).items()
@@ -180,7 +215,11 @@ VARIANTS: dict[str, dict[str, Variant]] = {
 
 def searched(method: str) -> tuple[str, ...]:
     """The rows of a search: the method, and every variant that it might have been."""
-    settings = _shares() if method == "copula-score" else VARIANTS[method]
+    settings: Iterable[str] = VARIANTS[method]
+    if method == "copula-score":
+        settings = _shares()
+    elif method in _USED:
+        settings = _constants(method)
     return method, *(f"{method}{APART}{setting}" for setting in settings)
 
 
