@@ -6,7 +6,7 @@ the privacy promise.
 
 Constant = tuple[str, str | int | float]
 
-MARGINALS = "Independent by stratum"  # the one that touches `independent` alone
+MARGINALS = "Marginals by stratum"  # the one that touches `independent` alone
 DEPARTURES: dict[str, tuple[Constant, ...]] = {  # by what the paper does instead
     "Condition Gram released": (("condition_gram", "released"),),
     "Sensitivity by the triangle inequality": (("gram_sensitivity", "triangle"),),
