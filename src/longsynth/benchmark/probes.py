@@ -26,7 +26,8 @@ from longsynth.schema import Schema
 from longsynth.simulate import simulate, simulated_schema
 from longsynth.synthetic import Synthetic
 
-SIZES = ((80, 1.0), (240, 12.0))  # patients and ε: little to learn, and more
+# Patients, ε and what the schema says of lengths: little to learn, and more.
+INPUTS: tuple[tuple[int, float, str], ...] = ((80, 1.0, "full"), (240, 12.0, "variable"))
 DRAWN, SEED = 60, 7
 
 Probe = list[float]
@@ -49,11 +50,10 @@ def made_probe(variant: Variant) -> Probe:
         known.constants.model_dump() | dict(variant.constants_for(known))
     )
     found: Probe = []
-    for patients, epsilon in SIZES:
-        for length in ("full", "variable"):
-            schema = known.model_copy(update={"constants": constants, "length": length})
-            bundle = _bundle(variant, schema, patients, epsilon)
-            found += _summary(sample(variant.model(bundle), DRAWN, seed=SEED))
+    for patients, epsilon, length in INPUTS:
+        schema = known.model_copy(update={"constants": constants, "length": length})
+        bundle = _bundle(variant, schema, patients, epsilon)
+        found += _summary(sample(variant.model(bundle), DRAWN, seed=SEED))
     return found
 
 
