@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from longsynth.audit.score import Score
-from longsynth.benchmark.measures import Evidence, measured, run
+from longsynth.benchmark.measures import CLASSIFIER, Evidence, measured, run
 from longsynth.benchmark.results import Prediction, Row, table_of, write_text_whole, write_whole
 from longsynth.benchmark.trial import Trial, patients_hash
 from longsynth.bundle import Bundle
@@ -40,6 +40,7 @@ def run_cell(out: Path, trial: Trial) -> None:
         "delta": budget.delta if budget else math.nan,
         "accounting": budget.accounting if budget else "",
         "train_patients": evidence.parts.train.patients,
+        "test_patients": evidence.parts.test.patients,
         "patients_hash": patients_hash(evidence.parts),
         "made_by": trial.made_by,
         "judged_by": trial.judged_by,
@@ -54,6 +55,7 @@ def run_cell(out: Path, trial: Trial) -> None:
             float(score.value),
             float(score.lower),
             float(score.upper),
+            classifier=CLASSIFIER.get(measure, ""),
             **provenance,
         )
         for use in trial.uses

@@ -33,6 +33,7 @@ REPEATS = 3  # of a timing, after one that only warms up; the median counts
 MEGABYTE = 1e6
 BOOSTED = "boosted_"  # before a metric's name; without it the classifier is the logistic one
 OF_PREDICTIONS = ("utility", "subgroups", "boosted", "events")  # need no synthetic patients
+CLASSIFIER = {"utility": "logistic", "subgroups": "logistic", "boosted": "boosted"}
 OTHERS_SEED = 20_000_000  # added to a seed: who changes places with its members
 
 

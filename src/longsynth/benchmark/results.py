@@ -27,7 +27,9 @@ class Row:
     epsilon: float = math.nan  # NaN: nothing was promised
     delta: float = math.nan
     accounting: str = ""
-    train_patients: int = 0
+    classifier: str = ""  # behind a metric of utility
+    train_patients: int = 0  # and as many synthetic ones
+    test_patients: int = 0
     patients_hash: str = ""  # of the training and the judged patients
     made_by: str = ""  # hash of the sources that the synthetic patients depend on
     judged_by: str = ""  # hash of the sources that the metrics depend on
