@@ -18,6 +18,7 @@ _LATEX = {
     "_": r"\_",
     "#": r"\#",
 }
+TEXT_WIDTH = 0.56  # of a line, for a column of sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     strong: tuple[str, ...] = ()
     rule_before: str = ""  # a line above the row that starts with this
+    text: bool = False  # the last column holds sentences, not numbers: they are broken into lines
 
 
 def markdown(table: Table) -> str:
@@ -42,10 +44,12 @@ def markdown_body(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    """Return a `table` environment; it needs booktabs and nothing else."""
+    """Return a `table` environment; it needs booktabs, and array where a column holds text."""
     wide = len(table.head) > 5
     kind = "table*" if wide else "table"
     columns = "l" + "r" * (len(table.head) - 1)
+    if table.text:
+        columns = rf"{columns[:-1]}>{{\raggedright\arraybackslash}}p{{{TEXT_WIDTH}\linewidth}}"
     lines = [
         rf"\begin{{{kind}}}[t]",
         rf"\caption{{{_escaped(table.caption)}}}",
@@ -65,7 +69,7 @@ def latex(table: Table) -> str:
 
 
 def _markdown_rows(table: Table) -> list[str]:
-    alone = ["---", *["---:"] * (len(table.head) - 1)]
+    alone = ["---", *["---" if table.text else "---:"] * (len(table.head) - 1)]
     lines = [_line(table.head), _line(alone)]
     for row in table.rows:
         first = f"**{row[0]}**" if row[0] in table.strong else row[0]
