@@ -138,16 +138,16 @@ def clipping(results: Results) -> Table:
         f"deviation over {len(results.seeds('dataset'))} seeds. A clipped row is scaled back to "
         f"the radius as a whole. {SIMULATED}"
     )
-    return Table("clipping", caption, ("Share", "Train", "Test"), tuple(rows))
+    return Table("clipping", caption, ("Property", "Train", "Test"), tuple(rows))
 
 
 def attacks() -> Table:
     rows = tuple(
-        (f"{attack}: {name.replace('_', ' ')}", str(value))
+        (f"{attack}: {name.replace('_', ' ')}", str(value).replace("_", " "))
         for attack, settings in attack_settings().items()
         for name, value in settings.items()
     )
-    caption = f"Settings of the attacks, fixed before methods were compared. {SIMULATED}"
+    caption = f"Settings of the attacks, the same for every method. {SIMULATED}"
     return Table("attacks", caption, ("Setting", "Value"), rows, text=True)
 
 

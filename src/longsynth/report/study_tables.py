@@ -1,5 +1,6 @@
 """Tables of a study in LaTeX and Markdown, from one description of their cells."""
 
+import re
 from dataclasses import dataclass
 
 _LATEX = {
@@ -18,6 +19,7 @@ _LATEX = {
     "_": r"\_",
     "#": r"\#",
 }
+NEGATIVE = re.compile(r"(?<![\w.])-(?=\d)")  # a hyphen that is a minus
 TEXT_WIDTH = 0.56  # of a line, for a column of sentences
 
 
@@ -82,4 +84,5 @@ def _line(cells: tuple[str, ...] | list[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)
+    plain = NEGATIVE.sub("−", text)
+    return "".join(_LATEX.get(character, character) for character in plain)
