@@ -41,6 +41,17 @@ SIMULATED = "All patients are simulated."
 
 
 def further_tables(results: Results) -> list[Table]:
+    return [
+        *compared_tables(results),
+        canary(results),
+        support(results),
+        clipping(results),
+        attacks(),
+    ]
+
+
+def compared_tables(results: Results) -> list[Table]:
+    """One row for each method and reference, from the comparison."""
     seeds = f"mean ± standard deviation over {len(results.seeds('comparison'))} seeds"
     return [
         _compared(results, "utility", f"Train on synthetic, test on real: {seeds}.", UTILITY),
@@ -77,10 +88,6 @@ def further_tables(results: Results) -> list[Table]:
             f"{seeds}. Only the advantage, members less outsiders, is about membership.",
             ATTRIBUTE,
         ),
-        canary(results),
-        support(results),
-        clipping(results),
-        attacks(),
     ]
 
 

@@ -1,6 +1,7 @@
 """Clipping, subgroup support and attack settings of a study, as JSON files of their own."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from longsynth.benchmark.attack_settings import attack_settings
@@ -31,7 +32,9 @@ def side_records(results: Results) -> dict[str, str]:
     }
 
 
-def _by_seed(results: Results, facts: Any) -> list[dict[str, Any]]:
+def _by_seed(
+    results: Results, facts: Callable[[Results, int, str], dict[str, Any]]
+) -> list[dict[str, Any]]:
     return [
         {"seed": seed, "part": part} | facts(results, seed, part)
         for seed in results.seeds("dataset")

@@ -59,7 +59,8 @@ def validate(out: Path) -> Validation:
     """Check a study folder against its own cells and write DIR/validation.json.
 
     Three steps: the joined results are the cells; what can be recomputed from predictions is; all
-    data files, tables, macros, records and the report are built anew from the results and compared cell by cell.
+    data files, tables, macros, records and the report are built anew from the results and compared
+    cell by cell.
     """
     check = _Check()
     try:
