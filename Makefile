@@ -44,10 +44,12 @@ evidence: install  ## the pages on quality, from what today's code measures; ove
 	$(BIN)/python benchmarks/evidence.py --jobs 2
 
 STUDY ?= study
-paper: install  ## the paper's study, and its figures as PDF where LaTeX is installed
+paper: install  ## the paper's study, docs/study-results.md and, with LaTeX, its figures as PDF
 	$(BIN)/longsynth bench paper --out $(STUDY) --jobs 2 --resume
+	$(BIN)/python benchmarks/study.py $(STUDY)
 	@if command -v pdflatex >/dev/null; then cd $(STUDY)/paper && \
-	  for pass in 1 2; do pdflatex -interaction=nonstopmode -halt-on-error study.tex >/dev/null || exit 1; done; \
+	  for document in architecture study study; do \
+	    pdflatex -interaction=nonstopmode -halt-on-error $$document.tex >/dev/null || exit 1; done; \
 	  echo "Open $(STUDY)/paper/study.pdf"; \
 	else echo "LaTeX is not installed: $(STUDY)/paper/study.tex was not compiled"; fi
 

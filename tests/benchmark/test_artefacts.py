@@ -3,14 +3,16 @@
 import csv
 import json
 import math
-import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from longsynth.benchmark.experiments import METHODS, REFERENCES
+from longsynth.benchmark.results import read_results
 from longsynth.report.study_style import look
 
 M7 = [
@@ -36,14 +38,15 @@ COLUMNS = (
         ),
         BARS,
     )
-    | {"canary": {"exposure_rate"}, "runtime_fit": {"mean"}, "peak_memory": {"mean"}}
+    | {"canary": {"exposure_rate"}}
+    | {name: {"mean", "least", "most"} for name in ("runtime_fit", "peak_memory")}
     | {f"epsilon_{name}": {"epsilon", *BARS} for name in ("auprc", "membership", "autocorr")}
     | {
         f"{curve}_{method}": columns
         for curve, columns in {
             "roc_curves": {"fpr", "tpr"},
             "pr_curves": {"recall", "precision"},
-            "calibration_curves": {"predicted", "observed"},
+            "calibration_curves": {"predicted", "observed", "patients"},
         }.items()
         for method in (
             "Independent",
@@ -63,13 +66,31 @@ COLUMNS = (
         for method in ("Temporal_PCA", "DP_Score", "TRUST_LONGSYNTH")
     }
     | {
-        f"scalability_{method}": {"patients_total", "fit_seconds", "sample_seconds"}
+        f"scalability_{method}": {
+            "patients_total",
+            "fit_seconds",
+            "sample_seconds",
+            *("seconds", "least", "most"),
+        }
         for method in ("ScoreDiff", "DP_Score", "TRUST_LONGSYNTH")
     }
     | {"ablation_auprc": {"mean"}}
 )
 ABLATION = ["Full", "No fairness floor", "Diagonal covariance", "Unconditioned masks/gaps"]
-TABLES = ("dataset", "configuration", "main", "statistics", "ablation", "departures", "runtime")
+TABLES = (
+    *("dataset", "configuration", "main", "statistics", "ablation", "departures", "runtime"),
+    *("utility", "subgroups", "fidelity", "prevalence", "membership", "attribute", "canary"),
+    *("support", "clipping", "attacks"),
+)
+SECTION_V = (  # every metric that the paper's section V names, as a table's column says it
+    *("AUROC", "AUPRC", "Brier", "ECE", "Calibration slope"),
+    *("Group 0 AUPRC", "Group 1 AUPRC", "Worst-group AUPRC", "Group gap AUPRC"),
+    *("Marginal KS", "Correlation error", "AC error", "Transition error"),
+    *("Prevalence error", "Prevalence error, group 0", "Prevalence error, group 1"),
+    *("Missingness error", "Gap Wasserstein (h)"),
+    *("MIA AUROC", "Attribute guessed, members", "Attribute advantage", "4 copies"),
+    *("Fit (s)", "Sample (s)", "Peak MB"),
+)
 PREFIXES = (  # of files that a macro of the LaTeX document names in full
     "roc_curves",
     "pr_curves",
@@ -78,6 +99,7 @@ PREFIXES = (  # of files that a macro of the LaTeX document names in full
     "missingness_robustness",
 )
 FIGURES = ("main", "fidelity", "curves", "robustness", "efficiency")
+LATEX = pytest.mark.skipif(not shutil.which("pdflatex"), reason="LaTeX is not installed")
 
 
 def read(study: Path, name: str) -> list[dict[str, str]]:
@@ -140,20 +162,65 @@ def test_every_figure_is_drawn_twice(study: Path, name: str) -> None:
     assert (study / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
 
 
-@pytest.mark.skipif(not shutil.which("pdflatex"), reason="LaTeX is not installed")
-def test_the_papers_own_source_compiles_with_our_data_beside_it(
-    study: Path, tmp_path: Path
-) -> None:
-    paper = Path(os.environ.get("LONGSYNTH_COHORTS", "/nowhere")).parent / "paper/paper.tex"
-    if not paper.is_file():
-        pytest.skip("the paper's source is not at hand: set LONGSYNTH_COHORTS")
-    missing = r"\resizebox{\textwidth}{!}{\includegraphics[]{ }}"  # a picture without a file
-    assert missing in paper.read_text(encoding="utf-8")
-    (tmp_path / "paper.tex").write_text(paper.read_text(encoding="utf-8").replace(missing, ""))
-    shutil.copytree(study / "figures/data", tmp_path / "figures/data")
-    compiled = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
-    done = subprocess.run(compiled, cwd=tmp_path, capture_output=True, text=True, errors="replace")
-    assert done.returncode == 0, done.stdout[-2000:]
+def test_every_metric_that_section_v_names_has_a_column_with_numbers(study: Path) -> None:
+    columns: dict[str, list[str]] = {}
+    for path in (study / "tables").glob("*.md"):
+        table = [line for line in path.read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
+        rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table]
+        for place, name in enumerate(rows[0]):
+            plain = re.sub(r" (↑|↓|→\S+)$", "", name)
+            columns.setdefault(plain, []).extend(row[place] for row in rows[2:])
+    for name in SECTION_V:
+        assert any(re.match(r"-?\d", cell) for cell in columns[name]), name
+
+
+def test_the_report_has_a_place_for_every_metric_that_section_v_names(study: Path) -> None:
+    text = (study / "REPORT.md").read_text(encoding="utf-8")
+    assert [name for name in SECTION_V if f"| {name} " not in text] == []
+    for heading in ("### Support", "### Clipping", "### Attacks"):
+        assert heading in text
+
+
+def test_calibration_says_how_many_patients_each_bin_has(study: Path) -> None:
+    predictions = pq.read_table(study / "predictions.parquet").to_pylist()
+    for method in METHODS[1:]:
+        judged = [
+            row
+            for row in predictions
+            if (row["experiment"], row["method"]) == ("comparison", method)
+        ]
+        bins = read(study, f"calibration_curves_{look(method).suffix}")
+        patients = [int(row["patients"]) for row in bins]
+        assert sum(patients) == len(judged)
+        events = sum(float(row["observed"]) * n for row, n in zip(bins, patients, strict=True))
+        assert events == pytest.approx(sum(row["event"] for row in judged))
+
+
+def test_the_latex_figures_carry_the_papers_labels_and_whiskers(study: Path) -> None:
+    text = (study / "paper/study.tex").read_text(encoding="utf-8")
+    figures = re.findall(r"\\begin\{figure\}.*?\\end\{figure\}", text, re.DOTALL)
+    labels = [re.search(r"\\label\{fig:(\w+)\}", figure) for figure in figures]
+    assert [found and found[1] for found in labels] == ["architecture", *FIGURES]
+    for command in ("onebar", "onerange", "onesweep", "budget", "growth"):
+        body = text.split(f"\\newcommand{{\\{command}}}")[1].split(r"\newcommand")[0]
+        assert "y explicit" in body, command
+    ablation = text[text.index("(f) Components") :].split("ablation_auprc.csv")[0]
+    assert "y error=std" in ablation
+
+
+@LATEX
+def test_the_latex_document_compiles_without_an_overfull_line(study: Path, tmp_path: Path) -> None:
+    for folder in ("paper", "tables", "figures/data"):
+        shutil.copytree(study / folder, tmp_path / folder)
+    for document in ("architecture", "study", "study"):
+        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{document}.tex"]
+        done = subprocess.run(
+            command, cwd=tmp_path / "paper", capture_output=True, text=True, errors="replace"
+        )
+        assert done.returncode == 0, done.stdout[-2000:]
+        assert r"Overfull \hbox" not in done.stdout
+    assert "undefined" not in done.stdout
+    assert (tmp_path / "paper/study.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_the_latex_document_draws_every_data_file(study: Path) -> None:
@@ -162,6 +229,27 @@ def test_the_latex_document_draws_every_data_file(study: Path) -> None:
         prefix = next((p for p in PREFIXES if name.startswith(p)), name)
         assert f"{{{prefix}}}" in text or f"/{prefix}.csv" in text, name
     assert (study / "paper/architecture.tex").is_file()
+
+
+def test_records_of_clipping_support_and_attacks_say_that_patients_are_simulated(
+    study: Path,
+) -> None:
+    found = {
+        name: json.loads((study / "records" / f"{name}.json").read_text(encoding="utf-8"))
+        for name in ("clipping", "support", "attacks")
+    }
+    assert all("simulated" in content["about"] for content in found.values())
+    assert {(part["seed"], part["part"]) for part in found["clipping"]["parts"]} == {
+        (seed, part) for seed in (11, 22) for part in ("train", "test")
+    }
+    assert all(0 < part["clipped_patients_share"] < 1 for part in found["clipping"]["parts"])
+    results = read_results(study / "results.parquet")
+    for part in found["support"]["parts"]:
+        counted = sum(stratum["patients"] for stratum in part["strata"])
+        metric = f"{part['part']}_patients"
+        assert counted == results.by_seed("dataset", "train on real", "main", metric)[part["seed"]]
+    assert found["attacks"]["settings"]["canary"]["copies"] == "4, 1, 0"
+    assert found["attacks"]["settings"]["membership by density"]["neighbours"] == 3
 
 
 def test_ledgers_versions_and_the_description_are_kept(study: Path) -> None:

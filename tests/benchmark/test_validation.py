@@ -70,6 +70,12 @@ def test_a_result_and_its_cell_changed_together_are_caught_by_the_predictions(co
         ("figures/data/main_auprc.csv", "Bootstrap,0.", "Bootstrap,1."),
         ("tables/main.md", "± 0.", "± 1."),
         ("tables/main.tex", r"$\pm$ 0.", r"$\pm$ 1."),
+        ("tables/attribute.md", "± 0.", "± 1."),
+        ("tables/support.md", " to ", " or "),
+        ("paper/macros.tex", "{0.", "{1."),
+        ("records/clipping.json", '_share": 0.', '_share": 1.'),
+        ("records/support.json", '"events": ', '"events": 9'),
+        ("records/attacks.json", '"neighbours": 1', '"neighbours": 2'),
         ("REPORT.md", "Bootstrap: the", "Bootstrap, the"),
     ],
 )

@@ -4,9 +4,12 @@ from importlib.resources import files
 from pathlib import Path
 
 from longsynth.benchmark.figures import figure_frames
+from longsynth.benchmark.further_tables import further_tables
+from longsynth.benchmark.macros import macros_text
 from longsynth.benchmark.report import report_text
 from longsynth.benchmark.results import Results, read_predictions, read_results, write_text_whole
 from longsynth.benchmark.seeds import seeds_frame
+from longsynth.benchmark.side_records import side_records
 from longsynth.benchmark.tables import study_tables
 from longsynth.folders import write_whole
 from longsynth.report.study_frames import as_csv
@@ -23,9 +26,11 @@ def expected_files(out: Path) -> dict[str, str]:
     predictions = read_predictions(out / "predictions.parquet")
     frames = figure_frames(results, predictions)
     made = {f"{FIGURE_DATA}/{frame.name}.csv": as_csv(frame) for frame in frames}
-    for table in study_tables(results):
+    for table in (*study_tables(results), *further_tables(results)):
         made[f"{TABLES}/{table.name}.tex"] = latex(table)
         made[f"{TABLES}/{table.name}.md"] = markdown(table)
+    made |= side_records(results)
+    made[f"{PAPER}/macros.tex"] = macros_text(results)
     made["REPORT.md"] = report_text(results)
     return made
 

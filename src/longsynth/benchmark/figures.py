@@ -1,6 +1,6 @@
 """The 41 CSV files of the paper's five figures, from seed-level results."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,11 @@ from longsynth.report.study_frames import Frame
 from longsynth.report.study_style import look
 
 CURVE_POINTS = 51
-SCALING = ("patients_total", "fit_seconds", "sample_seconds")
+CALIBRATION_EDGES = (  # the ten bins of the ECE, the lowest divided: rare events are foreseen there
+    *(0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05),
+    *(place / 10 for place in range(1, 11)),
+)
+SCALING = ("patients_total", "fit_seconds", "sample_seconds", "seconds", "least", "most")
 SUMMARY = ("mean", "std", "lower", "upper", "seeds")
 
 # file, experiment, metric: one row for each method, in the order of METHODS
@@ -36,7 +40,7 @@ BARS = (  # fig:main, fig:fidelity, fig:efficiency
     ("runtime_fit", "cost", "fit_seconds"),
     ("peak_memory", "cost", "peak_mb"),
 )
-# file, experiment, metric, column of the setting; one file a method where there are several
+# file, experiment, metric, column of the setting; one file for each method if there are several
 LINES = (  # fig:robustness
     ("epsilon_auprc", "epsilon", "auprc", "epsilon", ()),
     ("epsilon_membership", "epsilon", "mia_auc", "epsilon", ()),
@@ -48,7 +52,6 @@ LINES = (  # fig:robustness
 CURVES = (  # fig:curves
     ("roc_curves", "roc", "fpr", "tpr"),
     ("pr_curves", "pr", "recall", "precision"),
-    ("calibration_curves", "calibration", "predicted", "observed"),
 )
 CURVED = (*BASELINES[1:], PROPOSED)
 
@@ -68,10 +71,14 @@ def summarised(
 def _bars(results: Results) -> Iterator[Frame]:
     for name, experiment, metric in BARS:
         rows = [
-            (look(method).label, *summarised(results, experiment, method, MAIN, metric))
+            (
+                look(method).label,
+                *summarised(results, experiment, method, MAIN, metric),
+                *_ends(results.values(experiment, method, MAIN, metric)),
+            )
             for method in METHODS
         ]
-        yield Frame(name, ("method", *SUMMARY), tuple(rows))
+        yield Frame(name, ("method", *SUMMARY, "least", "most"), tuple(rows))
 
 
 def _lines(results: Results) -> Iterator[Frame]:
@@ -106,17 +113,27 @@ def _single(results: Results) -> Iterator[Frame]:
         ),
     )
     for method in SCALED:
-        scaled = [
-            (
-                int(setting),
-                *(
-                    summarised(results, "scaling", method, setting, metric)[0]
-                    for metric in ("fit_seconds", "sample_seconds")
-                ),
-            )
-            for setting in results.settings("scaling")
-        ]
-        yield Frame(f"scalability_{look(method).suffix}", SCALING, tuple(scaled))
+        yield Frame(f"scalability_{look(method).suffix}", SCALING, _scaling(results, method))
+
+
+def _scaling(results: Results, method: str) -> tuple[tuple[float, ...], ...]:
+    """Means of both steps; then both together, with the fastest and the slowest seed."""
+    rows = []
+    for setting in results.settings("scaling"):
+        fit, drawn = (
+            results.by_seed("scaling", method, setting, metric)
+            for metric in ("fit_seconds", "sample_seconds")
+        )
+        both = [fit[seed] + drawn[seed] for seed in sorted(fit.keys() & drawn.keys())]
+        means = (summary(list(found)).mean for found in (fit.values(), drawn.values(), both))
+        rows.append((int(setting), *means, *_ends(both)))
+    return tuple(rows)
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    """The lowest and the highest seed: a spread that stays above zero on a logarithmic axis."""
+    known = [value for value in values if np.isfinite(value)]
+    return (min(known), max(known)) if known else (np.nan, np.nan)
 
 
 def _curves(predictions: pa.Table) -> Iterator[Frame]:
@@ -129,6 +146,19 @@ def _curves(predictions: pa.Table) -> Iterator[Frame]:
             points = drawn.get(curve, {x: np.array([np.nan]), y: np.array([np.nan])})
             rows = _ordered(np.asarray(points[x]), np.asarray(points[y]))
             yield Frame(f"{name}_{look(method).suffix}", (x, y), rows)
+        columns = ("predicted", "observed", "patients")
+        yield Frame(f"calibration_curves_{look(method).suffix}", columns, _calibration(made))
+
+
+def _calibration(made: Predictions) -> tuple[tuple[float, float, int], ...]:
+    """Mean prediction, share of events and number of patients of every bin that has patients."""
+    place = np.clip(np.digitize(made.probability, CALIBRATION_EDGES), 1, len(CALIBRATION_EDGES) - 1)
+    rows = []
+    for one in np.unique(place):
+        chosen = place == one
+        predicted, observed = made.probability[chosen].mean(), made.event[chosen].mean()
+        rows.append((float(predicted), float(observed), int(chosen.sum())))
+    return tuple(rows) or ((np.nan, np.nan, 0),)
 
 
 def _ordered(

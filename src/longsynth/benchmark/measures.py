@@ -15,6 +15,7 @@ from longsynth.audit.score import Score
 from longsynth.audit.subgroups import subgroup_scores
 from longsynth.audit.utility import Predictions, base_rate, train_and_predict, utility_scores
 from longsynth.benchmark.experiments import BASE_RATE, REFERENCES, TRAIN_ON_REAL
+from longsynth.benchmark.patient_facts import clipping_facts, support_facts
 from longsynth.benchmark.trial import Trial, partition_facts, population, schema_of
 from longsynth.benchmark.variants import variant_of
 from longsynth.benchmark.worlds import Parts
@@ -261,14 +262,19 @@ def _made(evidence: Evidence) -> Synthetic | Cohort:
 
 
 def _dataset(evidence: Evidence) -> list[Score]:
-    """The facts of tab:dataset; they are about patients that do not exist."""
-    parts = evidence.parts
+    """The facts of tab:dataset, support and clipping; they are about patients that do not exist."""
+    parts, schema = evidence.parts, evidence.schema
     everyone = Cohort.joined([parts.train, parts.control])
     named = {"all": everyone, "train": parts.train, "test": parts.test}
     return [
         Score(f"{part}_{fact}", value, float("nan"), float("nan"), "none")
         for part, cohort in named.items()
-        for fact, value in partition_facts(cohort).items()
+        for facts in (
+            partition_facts(cohort),
+            support_facts(cohort, schema),
+            clipping_facts(cohort, schema),
+        )
+        for fact, value in facts.items()
     ]
 
 

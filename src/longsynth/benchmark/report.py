@@ -2,7 +2,17 @@
 
 from collections.abc import Iterator
 
+from longsynth.benchmark.contradictions import table_against_text
 from longsynth.benchmark.experiments import BASELINES, MAIN, PRINTED, PROPOSED, TRAIN_ON_REAL
+from longsynth.benchmark.further_tables import (
+    ATTRIBUTE,
+    PREVALENCE,
+    SUBGROUPS,
+    attacks,
+    clipping,
+    compared_tables,
+    support,
+)
 from longsynth.benchmark.membership import CHANCE, Verdict, verdicts
 from longsynth.benchmark.report_tables import (
     SWEEPS,
@@ -10,7 +20,6 @@ from longsynth.benchmark.report_tables import (
     ablation_less_full,
     beside,
     canary,
-    contradictions,
     cost,
     dataset_beside,
     departures_less_ours,
@@ -30,15 +39,15 @@ BESIDE = ("auprc", "brier", "ece", "autocorrelation_error", "mia_auc")
 ALSO = (  # measured in the comparison, not in the paper's tables
     "auroc",
     "calibration_slope",
-    "worst_group_auprc",
-    "group_gap_auprc",
+    *SUBGROUPS,
     "marginal_ks",
     "correlation_error",
     "transition_error",
-    "prevalence_error",
+    *PREVALENCE,
     "missingness_error",
     "gap_wasserstein",
     "mia_density_auc",
+    *ATTRIBUTE,
 )
 
 
@@ -64,9 +73,15 @@ def report_text(results: Results) -> str:
         "intervals are wide, and one that holds zero confirms little. Our simulator follows the "
         "paper's description and not its code, so levels need not agree. Where the paper gives no "
         "spread, *differs* means that its number lies outside our interval.",
-        contradictions(),
+        f"The paper contradicts itself: {'; '.join(table_against_text())}. Its tables stand here.",
         *(block for metric in BESIDE for block in beside(results, metric)),
         "## Further metrics of the comparison",
+        *(
+            block
+            for table in compared_tables(results)
+            for block in (table.caption, markdown_body(table))
+        ),
+        "### Each with its interval",
         *(markdown_body(further(results, metric)) for metric in ALSO),
         "## Paired tests",
         statistics(results).caption,
@@ -93,6 +108,11 @@ def report_text(results: Results) -> str:
         "## Patients",
         markdown_body(dataset(results)),
         dataset_beside(),
+        *(
+            block
+            for table in (support(results), clipping(results), attacks())
+            for block in (f"### {table.name.capitalize()}", table.caption, markdown_body(table))
+        ),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -1,6 +1,6 @@
 """Tables of REPORT.md: ours with their intervals, beside what the paper printed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from longsynth.benchmark import published
 from longsynth.benchmark.experiments import (
@@ -54,13 +54,16 @@ def beside(results: Results, metric: str) -> Iterator[str]:
     yield markdown_body(Table("", "", head, tuple(rows)))
 
 
-def contradictions() -> str:
-    said = "; ".join(
-        f"{look(method).label} {metric_label(metric)} {published.MAIN[method][metric][0]:.3f} in "
-        f"its table, {text:.3f} in its text"
-        for (method, metric), text in published.CONTRADICTED.items()
-    )
-    return f"The paper contradicts itself: {said}. Its tables stand here."
+def differing(results: Results, metrics: Sequence[str]) -> list[str]:
+    """Name the numbers of tab:main that differ from ours, with the interval of the difference."""
+    told = []
+    for metric in metrics:
+        for method in METHODS:
+            mean, sd = published.MAIN[method][metric]
+            gap = less_published(at(results, method, metric), mean, sd, published.SEEDS)
+            if gap.lower > 0 or gap.upper < 0:
+                told.append(f"{metric_label(metric)} of {look(method).label} by {_short(gap)}")
+    return told
 
 
 def further(results: Results, metric: str) -> Table:
@@ -118,26 +121,33 @@ def ablation(results: Results) -> Table:
         cells = []
         for metric in ABLATION_METRICS:
             found = summary(results.values("ablation", PROPOSED, variant, metric))
-            cells += [with_interval(found), f"{published.ABLATION[variant][metric]:.3f}"]
+            cells += [with_interval(found), _marked(found, published.ABLATION[variant][metric])]
         rows.append((variant, *cells))
     head = [c for m in ABLATION_METRICS for c in (metric_head(m), "paper")]
     return Table("", "", ("Variant", *head), tuple(rows))
 
 
 def ablation_less_full(results: Results) -> Table:
-    full, *others = ABLATION
     rows = [
-        (variant, *_less(results, "ablation", PROPOSED, (variant, full), ABLATION_METRICS))
-        for variant in others
+        (variant, *(with_interval(less_full(results, variant, m), "+") for m in ABLATION_METRICS))
+        for variant in list(ABLATION)[1:]
     ]
     return Table("", "", ("Variant", *map(metric_head, ABLATION_METRICS)), tuple(rows))
+
+
+def less_full(results: Results, variant: str, metric: str) -> Summary:
+    """A variant less the full method, paired over seeds."""
+    return _less(results, "ablation", PROPOSED, (variant, next(iter(ABLATION))), metric)
 
 
 def departures_less_ours(results: Results) -> Table:
     rows = [
         (
             f"{look(method).label}: {setting}",
-            *_less(results, experiment, method, (setting, OURS), DEPARTURE_METRICS),
+            *(
+                with_interval(_less(results, experiment, method, (setting, OURS), metric), "+")
+                for metric in DEPARTURE_METRICS
+            ),
         )
         for experiment, method, settings in DEPARTED
         for setting in settings
@@ -147,17 +157,11 @@ def departures_less_ours(results: Results) -> Table:
 
 
 def _less(
-    results: Results,
-    experiment: str,
-    method: str,
-    settings: tuple[str, str],
-    metrics: tuple[str, ...],
-) -> Iterator[str]:
-    """One setting less another, paired over seeds, in each metric."""
-    for metric in metrics:
-        one, other = (results.by_seed(experiment, method, s, metric) for s in settings)
-        gap = summary([one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())])
-        yield with_interval(gap, "+")
+    results: Results, experiment: str, method: str, settings: tuple[str, str], metric: str
+) -> Summary:
+    """One setting less another, paired over seeds."""
+    one, other = (results.by_seed(experiment, method, s, metric) for s in settings)
+    return summary([one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())])
 
 
 def canary(results: Results) -> Table:
@@ -169,7 +173,12 @@ def canary(results: Results) -> Table:
                 with_interval(summary(results.values("canary", method, label, "canary_exposure")))
                 for label in CANARIES
             ),
-            f"{quoted[method]:.3f}" if method in quoted else "",
+            _marked(
+                summary(results.values("canary", method, next(iter(CANARIES)), "canary_exposure")),
+                quoted[method],
+            )
+            if method in quoted
+            else "",
         )
         for method in METHODS
     ]
@@ -182,7 +191,8 @@ def cost(results: Results) -> Table:
         cells = []
         for metric, digits in COSTS.items():
             found = summary(results.values("cost", method, MAIN, metric))
-            cells += [with_interval(found, "", digits), f"{published.RUNTIME[method][metric]:g}"]
+            printed = f"{published.RUNTIME[method][metric]:.{published.RUNTIME_DIGITS[metric]}f}"
+            cells += [with_interval(found, "", digits), printed]
         rows.append((look(method).label, *cells))
     head = [c for metric in COSTS for c in (metric_label(metric), "paper")]
     return Table("", "", ("Method", *head), tuple(rows))
@@ -208,11 +218,21 @@ def _verdict(found: Summary, paper: float) -> str:
     return "" if found.contains(paper) else "differs"
 
 
+def _marked(found: Summary, paper: float) -> str:
+    """A printed number without a spread, named where it lies outside our interval."""
+    verdict = _verdict(found, paper)
+    return f"{paper:.3f} ({verdict})" if verdict else f"{paper:.3f}"
+
+
 def with_interval(found: Summary, sign: str = "", digits: int = 3) -> str:
     if found.seeds < 2:
         return number(found.mean, digits)
     ends = f"{found.lower:{sign}.{digits}f} to {found.upper:{sign}.{digits}f}"
     return f"{found.mean:{sign}.{digits}f} ({ends})"
+
+
+def _short(gap: Summary) -> str:
+    return f"{gap.mean:+.3f} ({gap.lower:+.3f} to {gap.upper:+.3f})"
 
 
 def _signed(value: float) -> str:

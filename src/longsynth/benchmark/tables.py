@@ -102,7 +102,8 @@ def configuration(results: Results) -> Table:
         ),
         ("Fidelity and attacks", "held against validation and test patients"),
     )
-    return Table("configuration", "Configuration of the comparison.", ("Item", "Setting"), rows)
+    caption = "Configuration of the comparison."
+    return Table("configuration", caption, ("Item", "Setting"), rows, text=True)
 
 
 def main(results: Results) -> Table:

@@ -59,7 +59,8 @@ def validate(out: Path) -> Validation:
     """Check a study folder against its own cells and write DIR/validation.json.
 
     Three steps: the joined results are the cells; what can be recomputed from predictions is; all
-    CSV files, tables and the report are built anew from the results and compared cell by cell.
+    data files, tables, macros, records and the report are built anew from the results and compared
+    cell by cell.
     """
     check = _Check()
     try:
@@ -127,7 +128,7 @@ def _text(out: Path, name: str, expected: str, check: _Check) -> None:
     if not path.is_file():
         check.same(name, "all", "all", "a file", MISSING)
         return
-    separator = {".csv": ",", ".tex": "&", ".md": "|"}[path.suffix]
+    separator = {".csv": ",", ".tex": "&", ".md": "|", ".json": ": "}[path.suffix]
     lines = zip_longest(expected.splitlines(), path.read_text(encoding="utf-8").splitlines())
     head, before = list[str](), list[str]()
     for number, (wanted, found) in enumerate(lines, start=1):

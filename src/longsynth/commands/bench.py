@@ -31,12 +31,20 @@ def paper(
     ] = None,
     jobs: Jobs = 2,
     resume: Resume = False,
+    check_paper: Annotated[
+        Path | None,
+        typer.Option(
+            "--check-paper", help="The paper's own paper.tex: compile it with this study's files."
+        ),
+    ] = None,
 ) -> None:
     """Run the paper's study: seven generators to all tables, figures and a checked report."""
     from longsynth.benchmark.experiments import SEEDS
+    from longsynth.benchmark.paper_build import PaperSource, build_paper
     from longsynth.benchmark.study import run_paper
 
     chosen = _numbers(seeds, "--seeds", int) if seeds else SEEDS
+    source = PaperSource.read(check_paper) if check_paper else None
     with _resumable(out):
         found = run_paper(out, seeds=chosen, jobs=jobs, resume=resume)
     for mismatch in found.mismatches:
@@ -46,6 +54,8 @@ def paper(
         f"{len(found.mismatches)} mismatches.\nNext: read {out / 'REPORT.md'}; plots and their "
         f"data are in {out / 'figures'}, tables in {out / 'tables'}."
     )
+    if source:
+        say(str(build_paper(out, source)))
     raise typer.Exit(0 if found.valid else 1)
 
 

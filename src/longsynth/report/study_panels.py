@@ -17,7 +17,7 @@ BAND = "#f3efe6"  # behind the private methods
 def seed_values(
     seeds: Frame, experiment: str, method: str, metric: str, setting: str = "main"
 ) -> list[float]:
-    """Return one number a seed, in the order of the results."""
+    """Return one number for each seed, in the order of the results."""
     wanted = (experiment, metric, method, setting)
     return [float(row[5]) for row in seeds.rows if row[:4] == wanted and np.isfinite(float(row[5]))]
 
@@ -33,15 +33,20 @@ def by_method(
     log: bool = False,
     lines: bool = True,
 ) -> None:
-    """A row for each method: seeds as dots, their mean and its 95 % interval."""
+    """A row for each method: seeds as dots, their mean and its 95 % interval.
+
+    A symmetric interval means little on a logarithmic axis: there it is the lowest to the highest
+    seed.
+    """
     rows(axis, [look(method) for method in METHODS])
-    means, lower, upper = (frame.numbers(c) for c in ("mean", "lower", "upper"))
+    ends = ("least", "most") if log else ("lower", "upper")
+    means, lower, upper = (frame.numbers(c) for c in ("mean", *ends))
     for place, method in enumerate(METHODS):
         style = look(method)
         found = seed_values(seeds, experiment, method, metric)
         below = np.full(len(found), place + SEEDS_BELOW)
         axis.scatter(found, below, s=10, color=style.colour, alpha=0.6, lw=0)
-        if np.isfinite(lower[place]) and not log:  # a symmetric interval means little on a log axis
+        if np.isfinite(lower[place]):
             axis.plot([lower[place], upper[place]], [place, place], color=style.colour, lw=1.8)
         axis.plot(means[place], place, **marker(style, 7))
     for method, line in REFERENCE_LINES.items() if lines else ():
@@ -60,7 +65,9 @@ def plain_log(axis: Any, set_scale: Any) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     set_scale("log")
-    axis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
+    low, high = axis.get_view_interval()
+    wide = high > 8 * low  # else 1, 2 and 5 would leave a tick or two
+    axis.set_major_locator(LogLocator(10, subs=(1, 2, 5) if wide else range(1, 10)))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 

@@ -34,7 +34,9 @@ STYLE: Any = {
     "pdf.fonttype": 42,
     "svg.hashsalt": "longsynth",
 }
-CANARIES = {"4 copies": ("D", 6), "1 copy": ("o", 5), "no canary": ("|", 9)}
+CANARIES = {"4 copies": ("D", 5), "1 copy": ("o", 5), "no canary": ("|", 8)}
+RANDOM_RANKING: Any = {"color": "black", "lw": 1, "ls": "-.", "zorder": 0.5}
+LOWEST_RISK = 0.0001  # predictions below stand at the left edge
 
 
 def plot_study(frames: Mapping[str, Frame], seeds: Frame, folder: Path) -> list[Path]:
@@ -88,11 +90,10 @@ def _main(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
         )
         axis.set_title(title)
         if attack:
-            axis.axvline(0.5, color="black", lw=1, ls="-.", zorder=0.5, label="random ranking")
-            axis.legend(loc="center right")
-        elif metric != "auprc":
-            axis.set_xlim(left=0)
-    _key(pyplot, figure, references=True)
+            axis.axvline(0.5, **RANDOM_RANKING)
+        else:  # no score is below 0 or above 1, wherever an interval of few seeds may reach
+            axis.set_xlim(0, min(axis.get_xlim()[1], 1))
+    _key(figure, references=True)
     return figure
 
 
@@ -115,56 +116,86 @@ def _fidelity(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
         axis.set_title(title)
         axis.set_xlim(left=0)
     _canary(axes.flat[3], seeds)
-    _key(pyplot, figure, references=False)
+    _key(figure, references=False)
     return figure
 
 
 def _canary(axis: Any, seeds: Frame) -> None:
+    """The mean of each number of copies, with a line from the lowest to the highest seed."""
     rows(axis, [look(method) for method in METHODS])
     for place, method in enumerate(METHODS):
-        for shift, (label, (shape, size)) in zip((-0.24, 0, 0.24), CANARIES.items(), strict=True):
+        for shift, (label, (shape, size)) in zip((-0.28, 0, 0.28), CANARIES.items(), strict=True):
             found = seed_values(seeds, "canary", method, "canary_exposure", label)
             if found:
                 style = marker(look(method), size) | {"marker": shape}
+                reach = [min(found), max(found)]
+                axis.plot(reach, [place + shift] * 2, color=style["color"], lw=0.9)
                 axis.plot(float(np.mean(found)), place + shift, **style)
-    for label, (shape, size) in CANARIES.items():
-        axis.plot([], [], marker=shape, ms=size, ls="", mfc="none", mec="#444444", label=label)
-    axis.legend(loc="lower right", handletextpad=0.3)
     axis.set_title("(d) Canary")
-    axis.set_xlabel("share of synthetic records near it")
+    axis.set_xlabel("share of synthetic records near it, lower is better")
 
 
 def _curves(pyplot: Any, frames: Mapping[str, Frame], _: Frame) -> Any:
-    figure, axes = pyplot.subplots(1, 3, figsize=(10.5, 3.9))
-    panels = {
-        "roc_curves": ("(a) ROC", "fpr", "tpr", "false positive rate", "true positive rate"),
-        "pr_curves": ("(b) Precision and recall", "recall", "precision", "recall", "precision"),
-        "calibration_curves": (
-            "(c) Calibration",
-            "predicted",
-            "observed",
-            "predicted risk",
-            "observed share",
-        ),
-    }
-    for axis, (file, (title, x, y, across, up)) in zip(axes, panels.items(), strict=True):
-        if file != "pr_curves":
-            axis.plot([0, 1], [0, 1], color="black", lw=0.8, ls=":")
-        for method in METHODS[1:]:
-            style, frame = look(method), frames[f"{file}_{look(method).suffix}"]
-            drawn = line_style(style)
-            if file == "calibration_curves":
-                drawn |= {k: v for k, v in marker(style, 4).items() if k[0] == "m"}
-            axis.plot(frame.numbers(x), frame.numbers(y), **drawn)
-        axis.set(xlabel=across, ylabel=up, xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), title=title)
-        axis.set_aspect("equal")
-    handles, labels = axes[0].get_legend_handles_labels()
+    figure = pyplot.figure(figsize=(11.5, 4.4))
+    grid = figure.add_gridspec(2, 3, height_ratios=(2.6, 1), width_ratios=(1, 1, 1.15))
+    roc, recall = figure.add_subplot(grid[:, 0]), figure.add_subplot(grid[:, 1])
+    calibration = figure.add_subplot(grid[0, 2])
+    counts = figure.add_subplot(grid[1, 2], sharex=calibration)
+    for method in METHODS[1:]:
+        style, suffix = line_style(look(method)), look(method).suffix
+        frame = frames[f"roc_curves_{suffix}"]
+        roc.plot(frame.numbers("fpr"), frame.numbers("tpr"), **style)
+        frame = frames[f"pr_curves_{suffix}"]
+        recall.plot(frame.numbers("recall"), frame.numbers("precision"), **style)
+        _calibration(calibration, counts, method, frames[f"calibration_curves_{suffix}"])
+    roc.plot([0, 1], [0, 1], color="black", lw=0.8, ls=":")
+    roc.set(xlabel="false positive rate", ylabel="true positive rate", title="(a) ROC")
+    recall.set(xlabel="recall", ylabel="precision", title="(b) Precision and recall")
+    for axis in (roc, recall):
+        axis.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        axis.set_box_aspect(1)
+        axis.set_anchor("N")
+    _calibration_axes(calibration, counts)
+    handles, labels = roc.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6)
     return figure
 
 
-def _key(pyplot: Any, figure: Any, *, references: bool) -> None:
-    """One legend for what all panels share."""
+def _calibration(axis: Any, counts: Any, method: str, frame: Frame) -> None:
+    """Bins as marks whose area is their number of patients, which stands below as a bar too."""
+    style = look(method)
+    x, y, patients = (np.array(frame.numbers(c)) for c in ("predicted", "observed", "patients"))
+    shown = np.maximum(x, LOWEST_RISK)
+    axis.plot(shown, y, **(line_style(style) | {"lw": 1.0, "alpha": 0.7}))
+    face = style.colour if style.private else "white"
+    axis.scatter(shown, y, s=6 + 0.5 * patients, c=face, edgecolors=style.colour, zorder=3)
+    drawn = {k: v for k, v in marker(style, 4).items() if k[0] == "m"}
+    counts.plot(shown, patients, **(line_style(style) | {"lw": 1.0} | drawn))
+
+
+def _calibration_axes(axis: Any, counts: Any) -> None:
+    risk = np.geomspace(LOWEST_RISK, 1, 100)
+    axis.plot(risk, risk, color="black", lw=0.8, ls=":")
+    axis.set(
+        title="(c) Calibration, with patients per bin",
+        xscale="log",
+        xlim=(LOWEST_RISK * 0.8, 1.25),
+        ylim=(-0.04, 1.04),
+        ylabel="observed share",
+    )
+    axis.tick_params(labelbottom=False)
+    counts.set(xlabel="predicted risk (logarithmic)", ylabel="patients", yscale="log")
+    ticks = (0.0001, 0.001, 0.01, 0.1, 1)
+    counts.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    counts.set_yticks((1, 10, 100), ("1", "10", "100"))
+    for one in (axis, counts):
+        one.minorticks_off()
+        one.grid(color="#e3e3e3", lw=0.6)
+        one.set_axisbelow(True)
+
+
+def _key(figure: Any, *, references: bool) -> None:
+    """One legend below for what the panels share, and for what stands in one of them."""
     from matplotlib.lines import Line2D
 
     grey = "#444444"
@@ -179,4 +210,11 @@ def _key(pyplot: Any, figure: Any, *, references: bool) -> None:
             Line2D([], [], color="black", lw=1, ls=line, label=look(method).label)
             for method, line in REFERENCE_LINES.items()
         ]
-    figure.legend(handles=shown, loc="outside lower center", ncols=len(shown))
+        shown.append(Line2D([], [], **RANDOM_RANKING, label="random ranking (d)"))
+    else:
+        shown.append(Line2D([], [], color=grey, lw=0.9, label="lowest to highest seed (d)"))
+        shown += [
+            Line2D([], [], marker=shape, ms=size, ls="", mfc="none", mec=grey, label=f"{label} (d)")
+            for label, (shape, size) in CANARIES.items()
+        ]
+    figure.legend(handles=shown, loc="outside lower center", ncols=4)

@@ -26,8 +26,8 @@ def robustness(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
     figure, axes = pyplot.subplots(2, 3, figsize=(10.5, 6.2))
     single = {
         "epsilon_auprc": ("(a) Budget and utility", "AUPRC"),
-        "epsilon_membership": ("(b) Budget and attack", "AUROC of the membership attack"),
-        "epsilon_autocorr": ("(c) Budget and time", "autocorrelation error"),
+        "epsilon_membership": ("(b) Budget and attack", "attack AUROC"),
+        "epsilon_autocorr": ("(c) Budget and time", "lag-1 error"),
     }
     for axis, (file, (title, label)) in zip(axes.flat, single.items(), strict=False):
         sweep(axis, {"trust": frames[file]}, "epsilon", label=label, spread=0)
@@ -36,22 +36,25 @@ def robustness(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
         axis.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
         axis.minorticks_off()
         axis.set(title=title, xlabel="ε")
+        axis.locator_params(axis="y", nbins=6)
+        if file == "epsilon_auprc":
+            within_scores(axis)
         if file == "epsilon_membership":
-            axis.axhline(0.5, color="black", lw=1, ls="-.")
+            axis.axhline(0.5, color="black", lw=1, ls="-.", label="random ranking (b)")
     several = {
         "data_scarcity": (
             "scarcity",
             "(d) Few patients",
             "train_patients",
             "training patients",
-            5,
+            9,
         ),
         "missingness_robustness": (
             "missingness",
             "(e) Worse charting",
             "extra_missing_rate",
             "added missing rate",
-            0.006,
+            0.01,
         ),
     }
     for axis, (file, (experiment, title, x, label, apart)) in zip(
@@ -63,10 +66,24 @@ def robustness(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
         reference_lines(axis, seeds, experiment, settings)
         axis.set_xticks(settings)
         axis.set(title=title, xlabel=label)
+        within_scores(axis)
     _ablation(axes.flat[5], frames["ablation_auprc"], seeds)
-    handles, labels = axes.flat[3].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(handles))
+    shown = [axes.flat[place].get_legend_handles_labels() for place in (3, 1)]
+    handles, labels = ([*one, *other] for one, other in zip(*shown, strict=True))
+    kept = [place for place, label in enumerate(labels) if label not in labels[:place]]
+    figure.legend(
+        [handles[place] for place in kept],
+        [labels[place] for place in kept],
+        loc="outside lower center",
+        ncols=len(kept),
+    )
     return figure
+
+
+def within_scores(axis: Any) -> None:
+    """Keep an axis within 0 and 1, wherever an interval of few seeds may reach."""
+    low, high = axis.get_ylim()
+    axis.set_ylim(max(low, 0), min(high, 1))
 
 
 def _ablation(axis: Any, frame: Frame, seeds: Frame) -> None:
@@ -82,10 +99,13 @@ def _ablation(axis: Any, frame: Frame, seeds: Frame) -> None:
     axis.set_ylim(len(variants) - 0.5, -0.5)
     axis.grid(axis="x", color="#e3e3e3", lw=0.6)
     axis.set(title="(f) Components", xlabel="AUPRC")
+    axis.set_xlim(max(axis.get_xlim()[0], 0), min(axis.get_xlim()[1], 1))
 
 
 def efficiency(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
-    figure, axes = pyplot.subplots(1, 3, figsize=(11.5, 3.7))
+    from matplotlib.lines import Line2D
+
+    figure, axes = pyplot.subplots(1, 3, figsize=(11.5, 3.9))
     panels = {
         "runtime_fit": ("(a) Time to fit", "fit_seconds", "seconds"),
         "peak_memory": ("(b) Peak memory", "peak_mb", "MB, traced"),
@@ -105,9 +125,16 @@ def efficiency(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
     axes[1].set_yticklabels([])
     for method in SCALED:
         style, frame = look(method), frames[f"scalability_{look(method).suffix}"]
-        total = np.add(frame.numbers("fit_seconds"), frame.numbers("sample_seconds"))
+        mean, least, most = (np.array(frame.numbers(c)) for c in ("seconds", "least", "most"))
         drawn = line_style(style) | {k: v for k, v in marker(style, 5).items() if k[0] == "m"}
-        axes[2].plot(frame.numbers("patients_total"), total, **drawn)
+        axes[2].errorbar(
+            frame.numbers("patients_total"),
+            mean,
+            np.stack([mean - least, most - mean]),
+            elinewidth=1.1,
+            capsize=2,
+            **drawn,
+        )
     patients = frames[f"scalability_{look('trust').suffix}"].numbers("patients_total")
     axes[2].set_xscale("log", base=2)
     axes[2].set_xticks(patients, [f"{n:,.0f}" for n in patients])
@@ -116,5 +143,7 @@ def efficiency(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
     axes[2].set(title="(c) Growth", xlabel="patients in all", ylabel="seconds to fit and sample")
     axes[2].grid(color="#e3e3e3", lw=0.6)
     handles, labels = axes[2].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower right", ncols=len(handles))
+    handles.append(Line2D([], [], color="#444444", lw=1.4))
+    labels.append("fastest to slowest, lowest to highest seed")
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(handles))
     return figure

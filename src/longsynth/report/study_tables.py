@@ -1,5 +1,6 @@
 """Tables of a study in LaTeX and Markdown, from one description of their cells."""
 
+import re
 from dataclasses import dataclass
 
 _LATEX = {
@@ -18,6 +19,8 @@ _LATEX = {
     "_": r"\_",
     "#": r"\#",
 }
+NEGATIVE = re.compile(r"(?<![\w.])-(?=\d)")  # a hyphen that is a minus
+TEXT_WIDTH = 0.56  # of a line, for a column of sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     strong: tuple[str, ...] = ()
     rule_before: str = ""  # a line above the row that starts with this
+    text: bool = False  # the last column holds sentences, not numbers: they are broken into lines
 
 
 def markdown(table: Table) -> str:
@@ -42,10 +46,12 @@ def markdown_body(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    """Return a `table` environment; it needs booktabs and nothing else."""
+    """Return a `table` environment; it needs booktabs, and array where a column holds text."""
     wide = len(table.head) > 5
     kind = "table*" if wide else "table"
     columns = "l" + "r" * (len(table.head) - 1)
+    if table.text:
+        columns = rf"{columns[:-1]}>{{\raggedright\arraybackslash}}p{{{TEXT_WIDTH}\linewidth}}"
     lines = [
         rf"\begin{{{kind}}}[t]",
         rf"\caption{{{_escaped(table.caption)}}}",
@@ -65,7 +71,7 @@ def latex(table: Table) -> str:
 
 
 def _markdown_rows(table: Table) -> list[str]:
-    alone = ["---", *["---:"] * (len(table.head) - 1)]
+    alone = ["---", *["---" if table.text else "---:"] * (len(table.head) - 1)]
     lines = [_line(table.head), _line(alone)]
     for row in table.rows:
         first = f"**{row[0]}**" if row[0] in table.strong else row[0]
@@ -78,4 +84,5 @@ def _line(cells: tuple[str, ...] | list[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)
+    plain = NEGATIVE.sub("−", text)
+    return "".join(_LATEX.get(character, character) for character in plain)
