@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from longsynth.benchmark.fingerprints import keep_versions
 from longsynth.benchmark.results import Row, read_results, table_of, write_whole
 from longsynth.benchmark.study_page import needed, study_text
 
@@ -25,6 +26,7 @@ def main() -> None:
     if not (given.study / "validation.json").is_file():
         parser.error(f"{given.study} is not a finished study: run `longsynth bench paper` first")
     store(given.study)
+    keep_versions(dict.fromkeys(row.method for row in read_results(RESULTS).rows if row.made_by))
     print(f"Wrote {RESULTS} and {PAGE}")
 
 

@@ -1,6 +1,6 @@
 """Versions: results may stand on one page only if one version of the code made them all."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from longsynth.benchmark.experiments import REFERENCES
 from longsynth.benchmark.fingerprints import judged_by, made_by
@@ -10,16 +10,31 @@ from longsynth.errors import Refused
 REMEDY = "make evidence"
 
 
-def require_one_version(results: Results) -> None:
-    """Refuse results of several versions of a method or of the metrics, of several accountings or
-    δ, or of other patients for some methods than for others. The first odd row is named."""
-    for what, key, value in (
-        ("version of the method", lambda r: (r.experiment, r.method), lambda r: r.made_by),
-        ("version of the metrics", lambda r: (), lambda r: r.judged_by),
-        ("accounting", lambda r: r.accounting == "", lambda r: r.accounting),
-        ("δ", lambda r: r.accounting == "", lambda r: f"{r.delta:g}"),
-        ("set of patients", lambda r: (r.experiment, r.seed), lambda r: r.patients_hash),
-    ):
+Of = Callable[[Row], object]
+VERSIONS: dict[str, tuple[Of, Of]] = {  # what must be the same for all rows that share a key
+    "version of the method": (lambda r: r.method, lambda r: r.made_by),
+    "version of the metrics": (lambda r: (), lambda r: r.judged_by),
+    "set of patients": (lambda r: (r.experiment, r.setting, r.seed), lambda r: r.patients_hash),
+}
+BUDGET: dict[str, tuple[Of, Of]] = {
+    "accounting": (lambda r: r.accounting == "", lambda r: r.accounting),
+    "δ": (lambda r: r.accounting == "", lambda r: f"{r.delta:g}"),
+}
+
+
+def require_one_version(results: Results, remedy: str = REMEDY) -> None:
+    """Refuse results of several versions of a method or of the metrics, or of other patients for
+    some methods than for others. The first row that does not belong is named."""
+    _require_one(results, VERSIONS, remedy)
+
+
+def require_one_budget(results: Results) -> None:
+    """Refuse results of several accountings or δ."""
+    _require_one(results, BUDGET, REMEDY)
+
+
+def _require_one(results: Results, rules: Mapping[str, tuple[Of, Of]], remedy: str) -> None:
+    for what, (key, value) in rules.items():
         first: dict[object, Row] = {}
         for row in results.rows:
             before = first.setdefault(key(row), row)
@@ -27,7 +42,7 @@ def require_one_version(results: Results) -> None:
                 raise Refused(
                     f"{_place(row)} comes from another {what} ({value(row) or 'unknown'}) than "
                     f"{_place(before)} ({value(before) or 'unknown'}). A page shows one: make all "
-                    f"of it anew with '{REMEDY}'."
+                    f"of it anew with '{remedy}'."
                 )
 
 
@@ -46,10 +61,11 @@ def stale(results: Results) -> list[str]:
 
 
 def only(results: Results, experiments: Iterable[str]) -> Results:
-    """The rows of some experiments, if one version made them."""
+    """The rows of some experiments, if one version made them under one budget."""
     wanted: Sequence[str] = tuple(experiments)
     kept = Results(row for row in results.rows if row.experiment in wanted)
     require_one_version(kept)
+    require_one_budget(kept)
     return kept
 
 
