@@ -20,6 +20,7 @@ from longsynth.privacy.budget import Accounting
 ACCOUNTING: Accounting = "gaussian"
 DELTA = 1e-5  # below 1/(10 N) for up to 10,000 patients
 FRESH = 20_000  # simulated patients that judge, of the same law and another seed
+FRESH_IN_SEARCHES = 5_000  # who judge hundreds of settings, to choose and not to report
 RIVALS = PRIVATE  # private methods beside the default one
 OPEN = tuple(method for method in BASELINES if method not in PRIVATE)  # promise nothing
 
@@ -65,7 +66,7 @@ def search(method: str, seeds: tuple[int, ...]) -> Experiment:
         f"Which public settings serve {method} best?",
         searched(method),
         seeds,
-        settings("simulated", SEARCHED_AT, 504, FRESH),
+        settings("simulated", SEARCHED_AT, 504, FRESH_IN_SEARCHES),
         CHOSEN_BY,
         references=False,
     )
@@ -78,7 +79,7 @@ def searches(seeds: tuple[int, ...]) -> tuple[Experiment, ...]:
         "What does each public constant of the paper's method do?",
         ("trust", *(moved(name, value) for name, values in MOVED.items() for value in values)),
         seeds,
-        settings("simulated", (12.0,), 504, FRESH),
+        settings("simulated", (12.0,), 504, FRESH_IN_SEARCHES),
         CHOSEN_BY,
         draws=2,
     )

@@ -3,7 +3,7 @@ up."""
 
 from collections.abc import Iterator
 
-from longsynth.benchmark.evidence import RIVALS, SEARCHED_AT
+from longsynth.benchmark.evidence import FRESH_IN_SEARCHES, RIVALS, SEARCHED_AT
 from longsynth.benchmark.evidence_tables import CONDITIONS, label, metric_name, metric_title
 from longsynth.benchmark.results import Results
 from longsynth.benchmark.rivals import (
@@ -33,7 +33,7 @@ def rivals_text(results: Results) -> str:
         "metric by metric. The best one for each metric has a row of its own on the pages on "
         "[simulated](population.md) and [real](real.md) patients, beside the method's plain form.",
         f"Searches use development seeds only ({seeds[0]} to {seeds[-1]}), 504 simulated patients "
-        f"and the mean over ε = {budgets}.",
+        f"judged on {FRESH_IN_SEARCHES:,} fresh ones, and the mean over ε = {budgets}.",
     ]
     for rival in RIVALS:
         parts += [f"## {look(rival).label}", *_searched(found, rival)]
