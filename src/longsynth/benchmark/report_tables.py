@@ -22,6 +22,7 @@ from longsynth.benchmark.tables import (
     DEPARTURE_METRICS,
     TESTED,
     at,
+    departure,
     interval,
     number,
 )
@@ -143,7 +144,7 @@ def less_full(results: Results, variant: str, metric: str) -> Summary:
 def departures_less_ours(results: Results) -> Table:
     rows = [
         (
-            f"{look(method).label}: {setting}",
+            departure(method, setting),
             *(
                 with_interval(_less(results, experiment, method, (setting, OURS), metric), "+")
                 for metric in DEPARTURE_METRICS
@@ -153,7 +154,7 @@ def departures_less_ours(results: Results) -> Table:
         for setting in settings
         if setting != OURS
     ]
-    return Table("", "", ("Method: choice", *map(metric_head, DEPARTURE_METRICS)), tuple(rows))
+    return Table("", "", ("Choice", *map(metric_head, DEPARTURE_METRICS)), tuple(rows))
 
 
 def _less(
