@@ -112,15 +112,16 @@ class Constants(BaseModel):
     )
     missing_values: Literal["midpoint", "interpolated"] = Field(
         default="midpoint",
-        description="What stands for a value that is missing when moments of values are taken. "
+        description="What stands for a missing value in the moments of `trust` and `dp-score`. "
         "midpoint: the middle of the bounds (eq:encoding); interpolated: on the line in time "
         "between the patient's own values before and after, as the paper's text; at the ends the "
         "nearest one, and the midpoint if there is none.",
     )
     mask_coding: Literal["centred", "zero_one"] = Field(
         default="centred",
-        description="centred: missing and observed are ±½, with half the norm; zero_one: 1 and 0, "
-        "as the paper, and so twice the noise.",
+        description="How `trust`, `dp-score` and `dp-markov` add up masks. centred: missing and "
+        "observed are ±½, with half the norm; zero_one: 1 and 0, as the paper, and so twice the "
+        "noise.",
     )
     strata_draw: Literal["even", "independent"] = Field(
         default="even",
