@@ -242,7 +242,9 @@ def test_records_of_clipping_support_and_attacks_say_that_patients_are_simulated
     assert {(part["seed"], part["part"]) for part in found["clipping"]["parts"]} == {
         (seed, part) for seed in (11, 22) for part in ("train", "test")
     }
-    assert all(0 < part["clipped_patients_share"] < 1 for part in found["clipping"]["parts"])
+    shares = [part["clipped_patients_share"] for part in found["clipping"]["parts"]]
+    assert all(0 <= share <= 1 for share in shares)
+    assert max(shares) > 0, "as printed, interpolated values reach the radius for some"
     results = read_results(study / "results.parquet")
     for part in found["support"]["parts"]:
         counted = sum(stratum["patients"] for stratum in part["strata"])

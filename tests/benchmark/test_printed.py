@@ -91,9 +91,9 @@ def test_the_report_and_the_tables_show_what_each_departure_changes(study: Path)
     report = (study / "REPORT.md").read_text(encoding="utf-8")
     section = report.partition("## Departures")[2].partition("\n## ")[0]
     table = (study / "tables/departures.md").read_text(encoding="utf-8")
-    for method, settings in (("TRUST-LONGSYNTH", DEPARTURES), ("Independent", MARGINALS)):
+    for whose, settings in (("", DEPARTURES), ("Independent: ", MARGINALS)):
         for label in settings:
-            row = f"| {method}: {label} | "
+            row = f"| {whose}{label} | "
             assert section.count(row) == (1 if label == OURS else 2)
             assert table.count(row) == 1
     assert "| – |" not in section

@@ -127,9 +127,9 @@ def test_what_knows_no_budget_is_run_once_for_all_budgets() -> None:
 def test_the_population_table_has_every_method_and_reference(tmp_path: Path) -> None:
     wanted = {"methods": ("bootstrap", "trust"), "epsilons": (1.0, 12.0), "seeds": (11, 22)}
     text = run_population(tmp_path / "p", train_patients=60, fresh=200, **wanted)  # type: ignore
-    head = text.partition("## ")[0]
-    assert head.count("TRUST-LONGSYNTH") == 2
-    assert head.count("Bootstrap") == head.count("Train on real") == head.count("Base rate") == 1
+    table = text.partition("## Utility")[2].partition("## ")[0]
+    assert table.count("TRUST-LONGSYNTH") == 2
+    assert table.count("Bootstrap") == table.count("Train on real") == table.count("Base rate") == 1
     assert (tmp_path / "p/POPULATION.md").read_text(encoding="utf-8") == text
 
 
