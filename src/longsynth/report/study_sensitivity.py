@@ -30,15 +30,14 @@ def robustness(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
         "epsilon_autocorr": ("(c) Budget and time", "lag-1 error"),
     }
     for axis, (file, (title, label)) in zip(axes.flat, single.items(), strict=False):
-        sweep(axis, {"trust": frames[file]}, "epsilon", label=label, spread=0)
+        sweep(axis, {"trust": frames[file]}, "epsilon", label=label)
         budgets = frames[file].numbers("epsilon")
         axis.set_xscale("log", base=2)
         axis.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
         axis.minorticks_off()
         axis.set(title=title, xlabel="ε")
         axis.locator_params(axis="y", nbins=6)
-        if file == "epsilon_auprc":
-            within_scores(axis)
+        within_scores(axis)
         if file == "epsilon_membership":
             axis.axhline(0.5, color="black", lw=1, ls="-.", label="random ranking (b)")
     several = {
@@ -47,21 +46,19 @@ def robustness(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
             "(d) Few patients",
             "train_patients",
             "training patients",
-            9,
         ),
         "missingness_robustness": (
             "missingness",
             "(e) Worse charting",
             "extra_missing_rate",
             "added missing rate",
-            0.01,
         ),
     }
-    for axis, (file, (experiment, title, x, label, apart)) in zip(
+    for axis, (file, (experiment, title, x, label)) in zip(
         axes.flat[3:], several.items(), strict=False
     ):
         found = {method: frames[f"{file}_{look(method).suffix}"] for method in STRESSED}
-        sweep(axis, found, x, label="AUPRC", spread=apart)
+        sweep(axis, found, x, label="AUPRC")
         settings = frames[f"{file}_{look('trust').suffix}"].numbers(x)
         reference_lines(axis, seeds, experiment, settings)
         axis.set_xticks(settings)
