@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -30,6 +32,8 @@ def work_through(pieces: Sequence[Piece[Result]], processes: int, watch: Watch) 
         return _here(pieces, watch)
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
+    with _deaf():
+        resource_tracker.ensure_running()
     with ProcessPoolExecutor(processes, context, _prepare) as pool:
         try:
             waiting = _submitted(pool, pieces)
@@ -80,10 +84,17 @@ def _here(pieces: Sequence[Piece[Result]], watch: Watch) -> list[Result]:
 
 
 def _submitted(pool: ProcessPoolExecutor, pieces: Sequence[Piece[Result]]) -> list[Future[Result]]:
-    """Start the processes deaf to a terminal's signals: the parent decides what they mean."""
+    with _deaf():
+        return [pool.submit(piece) for piece in pieces]
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """What is started here does not hear a terminal's signals: the parent decides what they mean.
+    Python's own tracker of shared resources would die of SIGHUP and complain in many lines."""
     heard = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
     try:
-        return [pool.submit(piece) for piece in pieces]
+        yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, heard)
 

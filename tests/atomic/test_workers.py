@@ -49,6 +49,23 @@ def test_no_process_outlives_the_command_that_started_it(
     assert more == ""
 
 
+def test_a_terminal_that_closes_makes_python_say_nothing(tmp_path: Path) -> None:
+    """SIGHUP reaches the whole group: it must not end what Python tracks shared resources with."""
+    script = tmp_path / "command.py"
+    heard = "import signal, sys\nsignal.signal(signal.SIGHUP, lambda *_: sys.exit(3))\n"
+    script.write_text(heard + WORKED_FOR)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    command = subprocess.Popen([sys.executable, script], text=True, start_new_session=True, **pipes)
+    assert command.stdout is not None
+    command.stdout.readline()
+    os.killpg(command.pid, signal.SIGHUP)
+    try:
+        _, said = command.communicate(timeout=60)
+    finally:
+        command.kill()
+    assert "resource_tracker" not in said
+
+
 def killed() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
