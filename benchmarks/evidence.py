@@ -133,7 +133,10 @@ def main() -> int:
     given = parser.parse_args()
     try:
         if given.pages:
-            pages(read_results(SEARCHES), read_results(JUDGED))
+            searched, judged = read_results(SEARCHES), read_results(JUDGED)
+            pages(searched, judged)
+            rows = (*searched.rows, *judged.rows)
+            keep_versions(dict.fromkeys(row.method for row in rows if row.made_by))
             return 0
         seeds = development_seeds()[:FEW]
         require_development(seeds)

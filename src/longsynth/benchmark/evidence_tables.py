@@ -43,8 +43,9 @@ COMPARED = (
     "gap_wasserstein",
     "visit_count_error",
 )
+_DELTA = f"{DELTA:g}".replace("e-0", "e-")
 CONDITIONS = (
-    f"**How all of it was measured.** Accounting `{ACCOUNTING}`, δ = {DELTA:g}. There are as many "
+    f"**How all of it was measured.** Accounting `{ACCOUNTING}`, δ = {_DELTA}. There are as many "
     "synthetic patients as training patients, and their population weights count in every metric. "
     "Two classifiers are trained on summaries of synthetic patients and tested on patients that "
     "no method saw: a logistic regression (L2 penalty, C = "

@@ -8,11 +8,13 @@ for small fixed inputs: sources whose probe agrees with that of a known version 
 
 import ast
 import json
+import re
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 
@@ -43,52 +45,68 @@ NOT_FOLLOWED = ("longsynth.methods.registry",)  # it names every method; a fit u
 CLOSE = 1e-4  # relative: another processor may round otherwise
 
 
+class Known(TypedDict):
+    """What is kept of a version: its probe, and all sources that were found to be it."""
+
+    sources: list[str]
+    probe: Probe
+
+
 @cache
 def made_by(method: str) -> str:
     """Return the version of what makes a row's synthetic patients."""
-    variant = variant_of(method)
-    code = _sources(type(variant.method).__module__, *FIT)
-    return _version(method, _hash(variant.settings + code), lambda: made_probe(variant))
+    return _version(method, _made_sources(method), lambda: made_probe(variant_of(method)))
 
 
 @cache
 def judged_by() -> str:
     """Return the version of what turns synthetic patients into metrics."""
-    return _version(METRICS, _hash(_sources(*JUDGE)), metrics_probe)
+    return _version(METRICS, _sources(*JUDGE), metrics_probe)
 
 
 def keep_versions(methods: Iterable[str]) -> None:
-    """Add today's versions to the known ones, for later sources to be held against."""
+    """Add today's versions and sources to the known ones, for later ones to be held against."""
     known = _known()
     for method in methods:
-        if made_by(method) not in known.get(method, {}):
-            known.setdefault(method, {})[made_by(method)] = made_probe(variant_of(method))
-    if judged_by() not in known.get(METRICS, {}):
-        known.setdefault(METRICS, {})[judged_by()] = metrics_probe()
-    lines = [
-        f' "{what}": {{\n'
-        + ",\n".join(f'  "{v}": [{", ".join(f"{n:.8g}" for n in p)}]' for v, p in of.items())
-        + "\n }"
-        for what, of in sorted(known.items())
-    ]
-    write_whole(KNOWN, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
+        probe = partial(made_probe, variant_of(method))
+        _keep(known.setdefault(method, {}), made_by(method), _made_sources(method), probe)
+    _keep(known.setdefault(METRICS, {}), judged_by(), _sources(*JUDGE), metrics_probe)
+    text = json.dumps(known, indent=1, sort_keys=True, ensure_ascii=False)
+    numbers = re.compile(r"\[[^\[\]{}]*\]")  # a list stands on one line
+    write_whole(KNOWN, (numbers.sub(lambda m: " ".join(m[0].split()), text) + "\n").encode())
 
 
-def _version(what: str, version: str, probe: Callable[[], Probe]) -> str:
-    """Return the known version that these sources are, or else a new one."""
+def _keep(known: dict[str, Known], version: str, sources: str, probe: Callable[[], Probe]) -> None:
+    if version not in known:
+        known[version] = {"sources": [], "probe": [float(f"{n:.8g}") for n in probe()]}
+    if sources not in known[version]["sources"]:
+        known[version]["sources"].append(sources)
+
+
+def _version(what: str, sources: str, probe: Callable[[], Probe]) -> str:
+    """Return the known version that these sources are, or else a new one, named like them."""
     known = _known().get(what, {})
-    if not known or version in known:
-        return version
+    for version, kept in known.items():
+        if sources in kept["sources"]:
+            return version
+    if not known:
+        return sources
     today = probe()
-    return next((old for old, kept in known.items() if _agree(kept, today)), version)
+    return next((v for v, kept in known.items() if _agree(kept["probe"], today)), sources)
 
 
 def _agree(one: Probe, other: Probe) -> bool:
     return len(one) == len(other) and np.allclose(one, other, rtol=CLOSE, atol=CLOSE)
 
 
-def _known() -> dict[str, dict[str, Probe]]:
+def _known() -> dict[str, dict[str, Known]]:
     return json.loads(KNOWN.read_text(encoding="utf-8")) if KNOWN.exists() else {}
+
+
+def _made_sources(method: str) -> str:
+    """A method's sources, and its settings."""
+    variant = variant_of(method)
+    return _hash(variant.settings + _sources(type(variant.method).__module__, *FIT))
 
 
 def _hash(text: str) -> str:
