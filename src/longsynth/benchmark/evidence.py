@@ -104,14 +104,6 @@ def evidence(
             JUDGED,
         ),
         Experiment(
-            LARGE,
-            "And of 5,000?",
-            (*OPEN, *shown),
-            few,
-            settings("simulated", (1.0, 4.0, 12.0), 5000, FRESH),
-            JUDGED,
-        ),
-        Experiment(
             PBC,
             "How do they serve a small trial?",
             (*OPEN, *shown),
@@ -178,5 +170,13 @@ def evidence(
         ),
         membership_experiment(
             ("bootstrap", *main), seeds, settings("simulated", (1.0, 4.0, 12.0), 504, 1008)
+        ),
+        Experiment(
+            LARGE,
+            "And of 5,000?",
+            (*OPEN, *shown),
+            few,
+            settings("simulated", (1.0, 4.0, 12.0), 5000, FRESH),
+            JUDGED,
         ),
     )
