@@ -8,14 +8,19 @@ Needs LONGSYNTH_COHORTS for the real cohorts. Finished cells are kept in the fol
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
+
+import numpy as np
 
 from longsynth.benchmark.cell import SECONDS, scores_file
 from longsynth.benchmark.constants_page import constants_text
 from longsynth.benchmark.evidence import MEMBERSHIP, evidence, searches
+from longsynth.benchmark.evidence_tables import COMPARED, FIDELITY, UTILITY
 from longsynth.benchmark.experiments import Experiment
 from longsynth.benchmark.fingerprints import keep_versions
 from longsynth.benchmark.flagship_page import flagship_text
@@ -25,9 +30,10 @@ from longsynth.benchmark.judges import (
     note_judged,
     require_development,
 )
+from longsynth.benchmark.membership import ATTACKS as SWAPPED
 from longsynth.benchmark.membership import membership_text
-from longsynth.benchmark.population import population_text
-from longsynth.benchmark.real import real_text
+from longsynth.benchmark.population import GROUPS, population_text
+from longsynth.benchmark.real import ATTACKS, real_text
 from longsynth.benchmark.results import Results, Row, read_results, table_of, write_whole
 from longsynth.benchmark.rivals import variants_shown
 from longsynth.benchmark.rivals_page import rivals_text
@@ -42,7 +48,18 @@ RESULTS, PAGES = ROOT / "benchmarks" / "results", ROOT / "docs"
 SEARCHES, JUDGED = RESULTS / "searches.parquet", RESULTS / "evidence.parquet"
 EARLIER = RESULTS / "earlier.parquet"
 FEW = 5  # development seeds of a search
+SHOWN = {*UTILITY, *FIDELITY, *COMPARED, *GROUPS, *ATTACKS, *SWAPPED, SECONDS}
 GUESS = 3.0  # processor seconds of a cell that nobody has measured
+
+
+def kept(results: Results) -> Results:
+    """The metrics that pages show, to seven digits: the others can be made anew."""
+    groups = re.compile(r"group\d(_site_.+)?_(auprc|events)|group\d_ece")
+    return Results(
+        replace(row, value=float(np.float32(row.value)))
+        for row in results.rows
+        if row.metric in SHOWN or groups.fullmatch(row.metric)
+    )
 
 
 def committed(path: Path) -> Results:
@@ -104,7 +121,7 @@ def make(
     if not run:
         return known
     run_experiments(experiments, out, jobs=jobs, resume=True)
-    write_whole(path, table_of(read_results(out / "results.parquet").rows, Row))
+    write_whole(path, table_of(kept(read_results(out / "results.parquet")).rows, Row))
     keep_versions(dict.fromkeys(trial.method for trial in wanted if trial.made_by))
     return read_results(path)
 

@@ -70,7 +70,7 @@ def _schema(kind: type) -> pa.Schema:
 def write_whole(path: Path, table: pa.Table) -> None:
     """Write beside and rename: a killed run leaves no half of a file. Pages carry checksums."""
     with whole_file(path) as scratch:
-        pq.write_table(table, scratch, write_page_checksum=True)
+        pq.write_table(table, scratch, compression="zstd", write_page_checksum=True)
 
 
 def write_text_whole(path: Path, text: str) -> None:
