@@ -10,7 +10,7 @@ from longsynth.benchmark.results import Results
 from longsynth.benchmark.rivals import Verdict, best_row, verdicts
 from longsynth.benchmark.statistics import Summary, summary
 from longsynth.benchmark.tables import interval, number
-from longsynth.benchmark.variants import base_of, is_private
+from longsynth.benchmark.variants import is_private
 from longsynth.methods import DEFAULT
 from longsynth.report.study_style import look, metric_head, metric_label
 from longsynth.report.study_tables import Table, markdown_body
@@ -188,7 +188,3 @@ def _grouped(found: Sequence[Verdict]) -> Iterator[str]:
     for (rival, metric), some in groups.items():
         told = ", ".join(f"{v.gap.mean:+.3f} at ε = {v.setting}" for v in some)
         yield f"- {metric_name(metric)} against {look(rival).label}: {told}"
-
-
-def variants_of(results: Results, experiment: str, rival: str) -> list[str]:
-    return [row for row in results.methods(experiment) if base_of(row) == rival]

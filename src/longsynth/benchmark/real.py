@@ -14,12 +14,11 @@ from longsynth.benchmark.evidence_tables import (
     metric_title,
     outcomes,
     table,
-    variants_of,
 )
 from longsynth.benchmark.experiments import BASE_RATE
 from longsynth.benchmark.judges import looked_at
 from longsynth.benchmark.results import Results
-from longsynth.benchmark.rivals import verdicts
+from longsynth.benchmark.rivals import EARLIER, family, verdicts
 from longsynth.benchmark.statistics import summary
 from longsynth.benchmark.tables import interval, number
 from longsynth.benchmark.versions import only
@@ -82,19 +81,21 @@ def _cohort(results: Results, cohort: str) -> Iterator[str]:
 
 
 def _beside_markov(results: Results, cohort: str) -> Iterator[str]:
-    """One column per variant, with a verdict in words against the best of them."""
-    rows = variants_of(results, cohort, "dp-markov")
+    """The plain chain, the variants that earlier pages showed, and the best of all, in words too."""
+    named = ("dp-markov", *EARLIER["dp-markov"])
+    rows = family(results, cohort, "dp-markov")
     found = {v.setting: v for v in verdicts(results, cohort, ["auprc"]) if v.rival == "dp-markov"}
     body = []
     for setting, verdict in found.items():
         means = [
             number(summary(results.values(cohort, row, setting, "auprc")).mean)
-            for row in (DEFAULT, *rows)
+            for row in (DEFAULT, *named)
         ]
+        best = f"{number(verdict.theirs.mean)} ({label(verdict.best)})"
         gap = f"{verdict.gap.mean:+.3f} ({interval(verdict.gap, 3, '+')})"
-        body.append((setting, *means, gap))
+        body.append((setting, *means, best, gap))
     ours = look(DEFAULT).label
-    head = ("ε", ours, *map(label, rows), f"{ours} less the best")
+    head = ("ε", ours, *map(label, named), f"Best of {len(rows)} rows", f"{ours} less the best")
     yield markdown_body(Table("", "", head, tuple(body)))
     words = {"ahead": "is ahead of", "behind": "**is behind**", "level": "is not told apart from"}
     yield "\n".join(
