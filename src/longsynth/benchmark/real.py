@@ -81,7 +81,7 @@ def _cohort(results: Results, cohort: str) -> Iterator[str]:
 
 
 def _beside_markov(results: Results, cohort: str) -> Iterator[str]:
-    """The plain chain, the variants that earlier pages showed, and the best of all, in words too."""
+    """The plain chain, the variants that earlier pages showed, and the best of all."""
     named = ("dp-markov", *EARLIER["dp-markov"])
     rows = family(results, cohort, "dp-markov")
     found = {v.setting: v for v in verdicts(results, cohort, ["auprc"]) if v.rival == "dp-markov"}
