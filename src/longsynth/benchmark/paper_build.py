@@ -10,6 +10,7 @@ from pathlib import Path
 from longsynth.benchmark.macros import NAMES
 from longsynth.benchmark.results import write_text_whole
 from longsynth.errors import Refused
+from longsynth.folders import write_whole
 
 FOLDER = "paper-check"  # inside the study
 PICTURE_SLOT = r"\includegraphics[]{ }"  # of fig:architecture: it names no file
@@ -160,5 +161,4 @@ def _log(out: Path, name: str) -> str:
 
 
 def _copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)
+    write_whole(target, source.read_bytes())
