@@ -10,7 +10,7 @@ Needs LONGSYNTH_COHORTS for the real cohorts. Finished cells are kept in the fol
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -66,26 +66,29 @@ def committed(path: Path) -> Results:
     return read_results(path) if path.exists() else Results([])
 
 
-def restore(wanted: Sequence[Trial], known: Results, out: Path) -> list[Trial]:
-    """Lay out as finished cells what the result file holds of today's code; return the rest."""
+def known_rows(wanted: Sequence[Trial], known: Results) -> dict[Trial, list[Row]]:
+    """Return the trials whose rows the result file holds, if today's code made them."""
     rows: dict[tuple[str, str, int, int, str], list[Row]] = {}
     for row in known.rows:
         key = (row.experiment, row.method, row.seed, row.draw, row.setting)
         rows.setdefault(key, []).append(row)
-    waiting = []
+    done = {}
     for trial in wanted:
-        path = scores_file(out, trial)
-        if path.exists():
-            continue
         keys = [(u.experiment, trial.method, trial.seed, trial.draw, u.setting) for u in trial.uses]
         found = [row for key in keys for row in rows.get(key, ())]
         made = {(row.made_by, row.judged_by) for row in found}
         if all(key in rows for key in keys) and made == {(trial.made_by, trial.judged_by)}:
+            done[trial] = found
+    return done
+
+
+def lay_out(done: Mapping[Trial, list[Row]], out: Path) -> None:
+    """Write rows that are known as finished cells, which a run then passes over."""
+    for trial, found in done.items():
+        path = scores_file(out, trial)
+        if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, table_of(found, Row))
-        else:
-            waiting.append(trial)
-    return waiting
 
 
 def seconds(waiting: Sequence[Trial], known: Results) -> float:
@@ -111,7 +114,8 @@ def make(
     """Run what is missing or stale, keep the result file, and return it."""
     out, known = ROOT / "evidence" / what, committed(path)
     wanted = trials(experiments)
-    waiting = restore(wanted, known, out)
+    done = known_rows(wanted, known)
+    waiting = [t for t in wanted if t not in done and not scores_file(out, t).exists()]
     minutes = seconds(waiting, known) / jobs / 60
     print(
         f"{what}: {len(wanted):,} cells, {len(waiting):,} to run, "
@@ -120,6 +124,7 @@ def make(
     )
     if not run:
         return known
+    lay_out(done, out)
     run_experiments(experiments, out, jobs=jobs, resume=True)
     write_whole(path, table_of(kept(read_results(out / "results.parquet")).rows, Row))
     keep_versions(dict.fromkeys(trial.method for trial in wanted if trial.made_by))

@@ -10,6 +10,7 @@ from longsynth.benchmark.results import Results, Row
 from longsynth.benchmark.rivals import CHOSEN_FOR, best_settings, variants_shown, verdicts
 from longsynth.benchmark.targets import outcome, targets
 from longsynth.benchmark.variants import VARIANTS, base_of, is_private, searched, variant_of
+from longsynth.errors import Refused
 from longsynth.methods import DEFAULT
 from longsynth.simulate import simulated_schema
 
@@ -130,6 +131,11 @@ def test_variants_are_known_by_the_name_of_their_method() -> None:
     assert is_private("dp-markov, threshold 3")
     assert not is_private("bootstrap")
     assert {base_of(name) for name in searched(DEFAULT)} == {DEFAULT}
+
+
+def test_an_unknown_variant_is_refused() -> None:
+    with pytest.raises(Refused, match="'dp-markov' has no variant 'threshold 99'"):
+        variant_of("dp-markov, threshold 99")
 
 
 def test_both_classifiers_are_compared() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from longsynth.audit.classifiers import INVERSE_PENALTY
+from longsynth.benchmark import further_tables
 from longsynth.benchmark.evidence import ACCOUNTING, DELTA
 from longsynth.benchmark.experiments import BASE_RATE, REFERENCES, TRAIN_ON_REAL
 from longsynth.benchmark.measures import BOOSTED
@@ -16,32 +17,11 @@ from longsynth.report.study_style import look, metric_head, metric_label
 from longsynth.report.study_tables import Table, markdown_body
 
 UTILITY = ("auprc", "boosted_auprc", "auroc", "brier", "ece", "mean_prediction")
-FIDELITY = (
-    "marginal_ks",
-    "correlation_error",
-    "autocorrelation_error",
-    "transition_error",
-    "missingness_error",
-    "gap_wasserstein",
-    "visit_count_error",
-)
+FIDELITY = (*further_tables.FIDELITY, "visit_count_error")
 COMPARED = (
-    "auprc",
-    "boosted_auprc",
-    "auroc",
-    "boosted_auroc",
-    "brier",
-    "boosted_brier",
-    "ece",
-    "boosted_ece",
+    *(start + metric for metric in ("auprc", "auroc", "brier", "ece") for start in ("", BOOSTED)),
     "worst_group_auprc",
-    "marginal_ks",
-    "correlation_error",
-    "autocorrelation_error",
-    "transition_error",
-    "missingness_error",
-    "gap_wasserstein",
-    "visit_count_error",
+    *FIDELITY,
 )
 _DELTA = f"{DELTA:g}".replace("e-0", "e-")
 CONDITIONS = (

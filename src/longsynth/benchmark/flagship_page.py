@@ -23,6 +23,7 @@ from longsynth.benchmark.evidence_tables import (
 from longsynth.benchmark.experiments import REFERENCES
 from longsynth.benchmark.judges import evaluation_sets, looked_at
 from longsynth.benchmark.results import Results
+from longsynth.benchmark.rivals import CHOSEN_FOR
 from longsynth.benchmark.tables import interval, number
 from longsynth.benchmark.targets import Outcome, outcome, targets
 from longsynth.benchmark.versions import only
@@ -41,15 +42,7 @@ TITLES = {
     "wrong references": "Stress: public centres and scales that are wrong",
     "bounds only": "Stress: a schema with bounds only",
 }
-SHOWN = (
-    "auprc",
-    "brier",
-    "ece",
-    "marginal_ks",
-    "correlation_error",
-    "autocorrelation_error",
-    "missingness_error",
-)
+SHOWN = tuple(metric for metric in CHOSEN_FOR if metric != "auroc")
 
 
 def flagship_text(results: Results, earlier: Results) -> str:

@@ -58,8 +58,8 @@ class PaperSource:
             raise Refused("pdflatex is not installed: install TeX Live to check the paper.")
         try:
             text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise Refused(f"{path} cannot be read: {type(error).__name__}.") from None
+        except (OSError, UnicodeDecodeError):
+            raise Refused(f"{path} cannot be read: name the paper's own paper.tex.") from None
         found = sorted(name for name in MACRO.findall(text))
         if found != sorted(NAMES):
             missing = ", ".join(f"\\{name}" for name in NAMES if found.count(name) != 1)

@@ -90,14 +90,9 @@ def report_text(results: Results) -> str:
         "## Sensitivity",
         *(block for name in SWEEPS for block in sweep(results, name)),
         "## Ablation",
-        markdown_body(ablation(results)),
-        f"Less the full method, paired over {len(results.seeds('ablation'))} seeds:",
-        markdown_body(ablation_less_full(results)),
+        *ablation_part(results),
         "## Departures",
-        departures(results).caption,
-        markdown_body(departures(results)),
-        f"Less our defaults, paired over {len(results.seeds('departures'))} seeds:",
-        markdown_body(departures_less_ours(results)),
+        *departures_part(results),
         "## Canary",
         "Share of synthetic records nearer to the planted record than 1 % of held-out patients "
         "are. Four copies are a group of four, to which a privacy promise for one patient does not "
@@ -115,6 +110,25 @@ def report_text(results: Results) -> str:
         ),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def ablation_part(results: Results) -> list[str]:
+    """Every variant beside the paper's, and less the full method."""
+    return [
+        markdown_body(ablation(results)),
+        f"Less the full method, paired over {len(results.seeds('ablation'))} seeds:",
+        markdown_body(ablation_less_full(results)),
+    ]
+
+
+def departures_part(results: Results) -> list[str]:
+    """What our own choices change: each departure, and less our defaults."""
+    return [
+        departures(results).caption,
+        markdown_body(departures(results)),
+        f"Less our defaults, paired over {len(results.seeds('departures'))} seeds:",
+        markdown_body(departures_less_ours(results)),
+    ]
 
 
 def claims(results: Results) -> Iterator[str]:

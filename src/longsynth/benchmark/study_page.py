@@ -7,15 +7,12 @@ from longsynth.benchmark.contradictions import contradictions
 from longsynth.benchmark.experiments import MAIN, METHODS, PRINTED, TRAIN_ON_REAL
 from longsynth.benchmark.macros import macros
 from longsynth.benchmark.published import MACROS
-from longsynth.benchmark.report import BESIDE, claims
+from longsynth.benchmark.report import BESIDE, ablation_part, claims, departures_part
 from longsynth.benchmark.report_tables import (
-    ablation,
-    ablation_less_full,
     beside,
     canary,
     cost,
     dataset_beside,
-    departures_less_ours,
     differing,
     further,
     statistics_beside,
@@ -28,7 +25,6 @@ from longsynth.benchmark.tables import (
     MAIN_METRICS,
     TESTED,
     dataset,
-    departures,
     main,
     statistics,
 )
@@ -105,14 +101,9 @@ def study_text(results: Results) -> str:
         "Beside the paper's:",
         statistics_beside(results),
         "## Ablation",
-        markdown_body(ablation(results)),
-        f"Less the full method, paired over {len(results.seeds('ablation'))} seeds:",
-        markdown_body(ablation_less_full(results)),
+        *ablation_part(results),
         "## Our departures from the paper",
-        departures(results).caption,
-        markdown_body(departures(results)),
-        f"Less our defaults, paired over {len(results.seeds('departures'))} seeds:",
-        markdown_body(departures_less_ours(results)),
+        *departures_part(results),
         "## Cost",
         "Seconds and traced memory of this machine beside the paper's. They depend on machines.",
         markdown_body(cost(results)),

@@ -13,6 +13,7 @@ from math import sqrt
 
 from longsynth.benchmark.experiments import REFERENCES, Constant
 from longsynth.bundle import Bundle
+from longsynth.errors import Refused
 from longsynth.methods.method import Method, PrivateMethod
 from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.method import CopulaScore
@@ -61,7 +62,11 @@ def base_of(name: str) -> str:
 def variant_of(name: str) -> Variant:
     """What a row's name stands for."""
     base, _, setting = name.partition(APART)
-    return VARIANTS[base][setting] if setting else Variant(method_named(base))
+    if not setting:
+        return Variant(method_named(base))
+    if setting not in VARIANTS.get(base, {}):
+        raise Refused(f"'{base}' has no variant '{setting}': docs/rivals.md names some.")
+    return VARIANTS[base][setting]
 
 
 def is_private(name: str) -> bool:
