@@ -38,7 +38,7 @@ OTHERS = (
     "Its method section and its conclusion call the benchmarks semi-synthetic. By its own "
     "description all patients are simulated and no real record is read. So it is here.",
     "`eq:encoding` puts missing values at the public midpoint. The sentence after it speaks of "
-    "interpolation. Here they are at the midpoint.",
+    "interpolation. The study interpolates; our own default is the midpoint.",
     "Its section on privacy allocates the budget before fitting and rejects what exceeds it. "
     "Algorithm 1 checks the sum after all releases. Here nothing is released before it is paid. "
     "[From the paper to the code](paper.md) has the other places where its method departs from its "
