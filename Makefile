@@ -8,10 +8,10 @@ DOCS := .venv/installed-docs
 
 install: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml lab/pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]' --editable lab
 	touch $(STAMP)
 
 demo: install  ## simulate, fit, sample, verify and compare, in demo/
@@ -26,7 +26,7 @@ mutants: install  ## deliberate privacy bugs and who catches them; ONLY=noise tr
 
 SEED ?= $(shell date +%j)
 nightly: mutants  ## the long games, fuzzing and kills, over an hour; SEED=n repeats a night
-	$(BIN)/python benchmarks/game.py --check
+	$(BIN)/python lab/game.py --check
 	$(BIN)/python tests/fuzz/fuzz.py --inputs 10000 --jobs 2 --seed $(SEED)
 	PYTHONPATH=tests $(BIN)/python tests/atomic/kill_campaign.py --kills 200
 
@@ -38,15 +38,15 @@ check: install  ## style, types, import contracts and dependencies
 	$(BIN)/python tools/dependency_audit.py
 
 bench: install  ## ratios against floors measured in the same run
-	$(BIN)/python benchmarks/speed.py --out benchmarks/results/speed.json
+	$(BIN)/python lab/speed.py --out lab/results/speed.json
 
 evidence: install  ## the pages on quality, from what today's code measures; over an hour if nothing is kept
-	$(BIN)/python benchmarks/evidence.py --jobs 2
+	$(BIN)/python lab/evidence.py --jobs 2
 
 STUDY ?= study
 paper: install  ## the paper's study, docs/study-results.md and, with LaTeX, its figures as PDF
 	$(BIN)/longsynth bench paper --out $(STUDY) --jobs 2 --resume
-	$(BIN)/python benchmarks/study.py $(STUDY)
+	$(BIN)/python lab/study.py $(STUDY)
 	@if command -v pdflatex >/dev/null; then cd $(STUDY)/paper && \
 	  for document in architecture study study; do \
 	    pdflatex -interaction=nonstopmode -halt-on-error $$document.tex >/dev/null || exit 1; done; \

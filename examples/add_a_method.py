@@ -3,19 +3,19 @@
 import numpy as np
 
 import longsynth
-from longsynth import encoding
-from longsynth.conditions import condition_matrix
+from longsynth.encoding import rows as encoding
+from longsynth.encoding.scaling import Scaling
 from longsynth.methods.private import lines
-from longsynth.model.auxiliary import masks_of
-from longsynth.model.covariance import Spectrum
-from longsynth.model.gaps import Gaps
-from longsynth.model.lengths import Users
-from longsynth.model.mean import gram_of_strata, means_in_use
-from longsynth.model.model import Model
-from longsynth.model.score import ScorePath, noise_levels
-from longsynth.model.strata import population_masses, synthesis_strata
 from longsynth.privacy.sums import Contribution
-from longsynth.scaling import Scaling
+from longsynth.sampling.auxiliary import masks_of
+from longsynth.sampling.covariance import Spectrum
+from longsynth.sampling.gaps import Gaps
+from longsynth.sampling.lengths import Users
+from longsynth.sampling.mean import gram_of_strata, means_in_use
+from longsynth.sampling.model import Model
+from longsynth.sampling.score import ScorePath, noise_levels
+from longsynth.sampling.strata import population_masses, synthesis_strata
+from longsynth.schema.conditions import condition_matrix
 
 SPREAD, MISSING = 0.04, 0.15  # public guesses: variance of an encoded value, missing share
 

@@ -12,7 +12,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MADE_ONCE = {  # folder and fixture: what takes five seconds and more
-    ("benchmark", "study"),
+    ("lab", "study"),
     ("cli", "work"),
     ("dossier", "world"),
     ("leaks", "world"),

@@ -12,9 +12,9 @@ from longsynth.methods.method import PrivateMethod, Stage
 from longsynth.plan import Plan, plan
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.ledger import Ledger, Released, price
-from longsynth.records import Cohort
-from longsynth.schema import Schema
-from longsynth.schema_file import dump
+from longsynth.reading.records import Cohort
+from longsynth.schema.file import dump
+from longsynth.schema.schema import Schema
 
 SLOTS, VARIABLES = 4, 3
 SMALL = Budget(1.0, 1e-5, "zcdp")  # one, as its ρ takes a while to work out

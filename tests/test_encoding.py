@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longsynth import encoding
-from longsynth.scaling import Scaling
-from longsynth.schema import Schema
+from longsynth.encoding import rows as encoding
+from longsynth.encoding.scaling import Scaling
+from longsynth.schema.schema import Schema
 from support import one_patient, small_schema
 
 anything = st.floats(allow_nan=True, allow_infinity=True)

@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from longsynth import Refused, Synthetic, fit, model_of, plan, sample, simulate, simulated_schema
-from longsynth.io.tables import CohortFolder
-from longsynth.io.writer import write_cohort
+from longsynth.reading.tables import CohortFolder
 from longsynth.sample import CHUNK, sample_chunks
-from longsynth.schema import Schema
+from longsynth.schema.schema import Schema
+from longsynth.writing.writer import write_cohort
 from support import NoNoise, random_cohort, small_plan, small_schema
 
 

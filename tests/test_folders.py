@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from longsynth import folders
-from longsynth.errors import Refused
-from longsynth.folders import new_folder, notes, noting, whole_file, write_whole
+from longsynth.system import folders
+from longsynth.system.errors import Refused
+from longsynth.system.folders import new_folder, notes, noting, whole_file, write_whole
 
 HOLDING = """
 import sys, time
 from pathlib import Path
-from longsynth.folders import new_folder
+from longsynth.system.folders import new_folder
 with new_folder(Path(sys.argv[1])) as scratch:
     (scratch / "raw").write_text("x")
     print("ready", flush=True)
@@ -28,8 +28,8 @@ with new_folder(Path(sys.argv[1])) as scratch:
 RACING = """
 import sys, time
 from pathlib import Path
-from longsynth.errors import Refused
-from longsynth.folders import new_folder
+from longsynth.system.errors import Refused
+from longsynth.system.folders import new_folder
 me, start, won = sys.argv[2], float(sys.argv[3]), []
 for turn in range(25):
     while time.time() < start + turn * 0.03:

@@ -5,17 +5,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import longsynth.needs
+import longsynth.methods.resources
 from longsynth import Refused, fit, plan, simulate, simulated_schema
 from longsynth.engines.kernel import batch_sums
 from longsynth.govern.book import Book
-from longsynth.io.writer import write_cohort
-from longsynth.needs import needs_of
+from longsynth.methods.resources import needs_of
 from longsynth.privacy.statistic import DIAGONAL
 from longsynth.privacy.sums import Sums
-from longsynth.records import Cohort
-from longsynth.run import run_fit
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort
+from longsynth.release.run import run_fit
+from longsynth.schema.schema import Schema
+from longsynth.writing.writer import write_cohort
 from support import random_cohort, small_plan
 
 
@@ -68,7 +68,7 @@ def test_a_fit_without_the_memory_for_it_is_refused_before_anything_is_charged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_cohort(tmp_path, simulated_schema(), simulate(50, seed=1).batches())
-    monkeypatch.setattr(longsynth.needs, "memory_of_machine", lambda: 1e6)
+    monkeypatch.setattr(longsynth.methods.resources, "memory_of_machine", lambda: 1e6)
     monkeypatch.setattr(Book, "charge", lambda *_, **__: pytest.fail("charged"))
     with pytest.raises(Refused, match=r"needs about .* GB of memory .* fewer slots or variables"):
         run_fit(tmp_path, tmp_path / "run", epsilon=1, delta=1e-5, book=tmp_path / "b", dataset="d")

@@ -1,7 +1,7 @@
 """Remembered: made once for an object that is asked for again, and anew for any other."""
 
-from longsynth.remembered import remembered
-from longsynth.scaling import scaling_of
+from longsynth.encoding.scaling import scaling_of
+from longsynth.system.remembered import remembered
 from support import small_schema
 
 

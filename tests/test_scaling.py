@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from longsynth.scaling import Scaling
-from longsynth.schema_file import parse_text
+from longsynth.encoding.scaling import Scaling
+from longsynth.schema.file import parse_text
 
 SCHEMA = """
 longsynth: 1

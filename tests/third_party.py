@@ -13,11 +13,11 @@ import numpy as np
 from longsynth.bundle import Bundle
 from longsynth.methods.method import Stage
 from longsynth.methods.private.dp_score import DPScore
-from longsynth.model.model import Model
 from longsynth.privacy.ledger import Entry
 from longsynth.privacy.sums import Contribution
-from longsynth.records import Cohort
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort
+from longsynth.sampling.model import Model
+from longsynth.schema.schema import Schema
 
 PACKAGE, VERSION = "elsewhere-methods", "2.5.1"
 

@@ -5,8 +5,8 @@ Patients with the event leave early: two slots at most, where the others have th
 
 import numpy as np
 
-from longsynth.records import Cohort
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort
+from longsynth.schema.schema import Schema
 
 SLOTS, MISSING = 6, 0.2
 BLOOD, RHYTHM, DOSE = (0.45, 0.12, 0.05, 0.38), (0.6, 0.3, 0.1), (0.5, 0.2, 0.15, 0.1, 0.05)

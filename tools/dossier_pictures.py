@@ -13,7 +13,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from longsynth.dossier.pdf import browser as installed
+from longsynth.show.dossier.pdf import browser as installed
 
 DOCS = Path(__file__).parents[1] / "docs"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
@@ -57,7 +57,7 @@ def make_runs(work: Path) -> None:
         if (work / made).exists():
             continue
         print("longsynth", *command)
-        program = [sys.executable, "-m", "longsynth.cli", *command]
+        program = [sys.executable, "-m", "longsynth.commands", *command]
         subprocess.run(program, cwd=work, check=True, stdout=subprocess.DEVNULL)
         if made == "granted":
             (work / made).touch()

@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
     from longsynth.bundle import Bundle
     from longsynth.engines.spark.cohort import SparkCohort
-    from longsynth.errors import CohortError, OverBudget, Refused, ReleaseError, SchemaError
     from longsynth.fit import fit
-    from longsynth.govern.release import load_release
-    from longsynth.govern.verify import verify
-    from longsynth.importers.importing import import_cohort
-    from longsynth.io.tables import CohortFolder, read_cohort
-    from longsynth.io.writer import write_cohort
     from longsynth.methods.registry import METHODS, model_of
     from longsynth.plan import Plan, plan
-    from longsynth.records import Cohort
-    from longsynth.run import run_fit
+    from longsynth.reading.importing import import_cohort
+    from longsynth.reading.records import Cohort
+    from longsynth.reading.simulation import simulate, simulated_schema
+    from longsynth.reading.tables import CohortFolder, read_cohort
+    from longsynth.release.folder import load_release
+    from longsynth.release.run import run_fit
+    from longsynth.release.verify import verify
     from longsynth.sample import sample
-    from longsynth.schema import Schema
-    from longsynth.schema_file import load_schema
-    from longsynth.simulate import simulate, simulated_schema
-    from longsynth.synthetic import Synthetic
+    from longsynth.sampling.synthetic import Synthetic
+    from longsynth.schema.file import load_schema
+    from longsynth.schema.schema import Schema
+    from longsynth.system.errors import CohortError, OverBudget, Refused, ReleaseError, SchemaError
+    from longsynth.writing.writer import write_cohort
 
 __all__ = [
     "METHODS",
@@ -61,22 +61,22 @@ __all__ = [
 _PLACES = {  # where names are defined, as above
     "bundle": ("Bundle",),
     "engines.spark.cohort": ("SparkCohort",),  # needs the extra
-    "errors": ("CohortError", "OverBudget", "Refused", "ReleaseError", "SchemaError"),
     "fit": ("fit",),
-    "govern.release": ("load_release",),
-    "govern.verify": ("verify",),
-    "importers.importing": ("import_cohort",),
-    "io.tables": ("CohortFolder", "read_cohort"),
-    "io.writer": ("write_cohort",),
     "methods.registry": ("METHODS", "model_of"),
     "plan": ("Plan", "plan"),
-    "records": ("Cohort",),
-    "run": ("run_fit",),
+    "reading.importing": ("import_cohort",),
+    "reading.records": ("Cohort",),
+    "reading.simulation": ("simulate", "simulated_schema"),
+    "reading.tables": ("CohortFolder", "read_cohort"),
+    "release.folder": ("load_release",),
+    "release.run": ("run_fit",),
+    "release.verify": ("verify",),
     "sample": ("sample",),
-    "schema": ("Schema",),
-    "schema_file": ("load_schema",),
-    "simulate": ("simulate", "simulated_schema"),
-    "synthetic": ("Synthetic",),
+    "sampling.synthetic": ("Synthetic",),
+    "schema.file": ("load_schema",),
+    "schema.schema": ("Schema",),
+    "system.errors": ("CohortError", "OverBudget", "Refused", "ReleaseError", "SchemaError"),
+    "writing.writer": ("write_cohort",),
 }
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longsynth.origin import UNKNOWN, Origin
 from longsynth.privacy.ledger import Ledger, Released
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
-from longsynth.schema import Schema
-from longsynth.schema_file import dump
+from longsynth.schema.file import dump
+from longsynth.schema.schema import Schema
+from longsynth.system.origin import UNKNOWN, Origin
 
 Floats = NDArray[np.float64]
 

@@ -7,17 +7,17 @@ import numpy as np
 
 from longsynth.bundle import Bundle
 from longsynth.engines.distributed import Distributed, Source, sum_over
-from longsynth.errors import Refused
 from longsynth.methods.method import OpenMethod
 from longsynth.methods.origins import origin_of
 from longsynth.methods.registry import method_named
-from longsynth.needs import require_room
+from longsynth.methods.resources import require_room
 from longsynth.plan import Plan
 from longsynth.privacy.curator import Curator
 from longsynth.privacy.ledger import Ledger, Released
 from longsynth.privacy.noise import NoiseSource
-from longsynth.records import Cohort
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort
+from longsynth.schema.schema import Schema
+from longsynth.system.errors import Refused
 
 
 def fit(patients: Source, plan: Plan, *, noise: NoiseSource | None = None, jobs: int = 1) -> Bundle:

@@ -10,7 +10,7 @@ from longsynth.methods.registry import private_method
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting, Budget
 from longsynth.privacy.curator import planned_ledger
 from longsynth.privacy.ledger import Ledger
-from longsynth.schema import Schema
+from longsynth.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)

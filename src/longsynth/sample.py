@@ -5,12 +5,12 @@ from functools import partial
 
 from numpy.random import SFC64, Generator, SeedSequence
 
-from longsynth.errors import Refused
-from longsynth.model.model import Model
-from longsynth.model.strata import Strata
-from longsynth.one_thread import one_thread
-from longsynth.synthetic import Synthetic, joined
-from longsynth.workers import in_threads
+from longsynth.sampling.model import Model
+from longsynth.sampling.strata import Strata
+from longsynth.sampling.synthetic import Synthetic, joined
+from longsynth.system.errors import Refused
+from longsynth.system.one_thread import one_thread
+from longsynth.system.workers import in_threads
 
 CHUNK = 16_384  # patients that share a seed
 

@@ -66,7 +66,7 @@ def environment(**more: object) -> dict[str, str]:
 
 def start(*arguments: object, script: Path | None = None, **more: object) -> subprocess.Popen[str]:
     """Start a command in a process group of its own, as a terminal does."""
-    program = [str(script)] if script else ["-m", "longsynth.cli"]
+    program = [str(script)] if script else ["-m", "longsynth.commands"]
     return subprocess.Popen(
         [sys.executable, *program, *map(str, arguments)],
         stdout=subprocess.PIPE,
@@ -127,7 +127,7 @@ def cleared(folder: Path) -> Path:
 
 def main_here(*arguments: object) -> tuple[int, str, str]:
     """Run a command in this process: its exit code, standard output and standard error."""
-    from longsynth.cli import main
+    from longsynth.commands.__main__ import main
 
     out, err, before = io.StringIO(), io.StringIO(), sys.argv
     sys.argv = ["longsynth", *map(str, arguments)]

@@ -7,9 +7,9 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-    from benchmark.miniature import miniature
-    from longsynth.benchmark import study
-    from longsynth.cli import main
+    from lab.miniature import miniature
+    from longsynth.commands.__main__ import main
+    from longsynth_lab import study
 
     study.paper_study = lambda *_: miniature()  # type: ignore[assignment]
     study.run_population = partial(study.run_population, fresh=60)  # type: ignore[assignment]

@@ -7,10 +7,10 @@ import pytest
 
 from atomic.outputs import Work
 from longsynth import run_fit
-from longsynth.errors import OverBudget, Refused
-from longsynth.folders import notes
 from longsynth.govern.book import Book, init_book
 from longsynth.privacy.budget import Budget
+from longsynth.system.errors import OverBudget, Refused
+from longsynth.system.folders import notes
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_a_fit_that_ends_after_its_charge_says_that_it_stays_spent(
         raise error
 
     before = len(Book(book).read().events)
-    monkeypatch.setattr("longsynth.run.fit", ending)
+    monkeypatch.setattr("longsynth.release.run.fit", ending)
     said = notes(ended(work, book, place))
     assert f"Entry {before + 1} of {book} is charged and stays spent." in said
     assert len(Book(book).read().events) == before + 1

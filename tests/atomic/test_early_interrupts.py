@@ -11,14 +11,14 @@ import pytest
 
 from atomic.outputs import environment, hearing
 from longsynth.commands import ending
-from longsynth.early import SENTENCE, HeardEarly
+from longsynth.system.interrupts import SENTENCE, HeardEarly
 
 SCRIPT = Path(sys.executable).with_name("longsynth")
 
 
 def said_after(moment: float, *arguments: str) -> tuple[int, str]:
     """Send Ctrl-C so many seconds after the start; return how it ended and what it said."""
-    program = [SCRIPT] if SCRIPT.exists() else [sys.executable, "-m", "longsynth.cli"]
+    program = [SCRIPT] if SCRIPT.exists() else [sys.executable, "-m", "longsynth.commands"]
     child = subprocess.Popen(
         [*program, *arguments],
         stdout=subprocess.DEVNULL,
@@ -67,14 +67,14 @@ class Watch:
 
 sys.argv = ["longsynth", "methods"]
 sys.meta_path.insert(0, Watch())
-from longsynth.cli import main
+from longsynth.commands.__main__ import main
 main()
 """
 
 
 @pytest.mark.parametrize(
     "name",
-    ["longsynth.commands", "typer", "longsynth.commands.app", "pydantic", "numpy", "yaml"],
+    ["longsynth.commands.app", "typer", "longsynth.commands.ending", "pydantic", "numpy", "yaml"],
 )
 def test_an_interrupt_while_a_library_is_loaded_is_one_sentence(name: str) -> None:
     command = [sys.executable, "-c", STOPPED.format(name=name)]
@@ -85,10 +85,11 @@ def test_an_interrupt_while_a_library_is_loaded_is_one_sentence(name: str) -> No
 
 
 def test_nothing_that_takes_time_is_loaded_before_the_handler_is_set() -> None:
-    asked = "import sys; before = set(sys.modules); import longsynth.cli; "
+    asked = "import sys; before = set(sys.modules); import longsynth.commands.__main__; "
     asked += "print(sorted(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True)
-    loaded = ["longsynth", "longsynth.cli", "longsynth.early"]
+    names = ("", ".commands", ".commands.__main__", ".system", ".system.interrupts")
+    loaded = [f"longsynth{name}" for name in names]
     assert done.stdout.strip() == str(loaded), done.stderr
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from longsynth.commands import ending
-from longsynth.errors import ArithmeticFault, Refused
-from longsynth.folders import new_folder, noting
+from longsynth.system.errors import ArithmeticFault, Refused
+from longsynth.system.folders import new_folder, noting
 
 SPENT = "The charge is spent."
 
@@ -148,7 +148,7 @@ def test_a_second_interrupt_while_scratch_is_removed_does_not_leave_any(
 ) -> None:
     import shutil
 
-    from longsynth import folders
+    from longsynth.system import folders
 
     rmtree, times = shutil.rmtree, [0]
 

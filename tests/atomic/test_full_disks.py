@@ -24,7 +24,7 @@ RUNNER = """
 import functools, json, os, subprocess, sys
 sys.path.insert(0, {tests!r})
 from atomic.outputs import main_here
-from longsynth.benchmark import study
+from longsynth_lab import study
 study.run_population = functools.partial(study.run_population, fresh=60)
 disk, options, jobs = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 if options:

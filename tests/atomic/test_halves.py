@@ -7,10 +7,9 @@ import pytest
 
 from atomic.outputs import AUDIT, Work, commands, main_here
 from longsynth import Cohort, read_cohort, simulate, simulated_schema, write_cohort
-from longsynth.benchmark import artefacts
-from longsynth.benchmark.results import Results
-from longsynth.errors import Refused
-from longsynth.report import study_plots
+from longsynth.system.errors import Refused
+from longsynth_lab import artefacts, study_plots
+from longsynth_lab.results import Results
 
 
 def test_a_cohort_folder_where_the_writing_stopped_is_no_cohort(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from atomic.outputs import WHOLE, Work, commands, environment, hearing, main_here, start
 
-LOOP = 'for n in 1 2; do "$0" -m longsynth.cli simulate --patients 150000 --out "$1/$n"; done'
+LOOP = 'for n in 1 2; do "$0" -m longsynth.commands simulate --patients 150000 --out "$1/$n"; done'
 
 
 def wait_for(path: Path, child: subprocess.Popen[str]) -> None:
@@ -85,7 +85,9 @@ def test_an_interrupt_ends_the_shells_loop_too(place: Path) -> None:
 
 def test_what_was_ignored_from_the_start_stays_ignored_and_the_rest_does_not(place: Path) -> None:
     """As with nohup, or in the background of a script."""
-    quiet = f"trap '' INT HUP; exec {sys.executable} -m longsynth.cli simulate --patients 150000"
+    quiet = (
+        f"trap '' INT HUP; exec {sys.executable} -m longsynth.commands simulate --patients 150000"
+    )
     command = ["bash", "-c", f"{quiet} --out {place / 'out'}"]
     child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment())
     wait_for(place / ".out.partial", child)

@@ -13,15 +13,24 @@ from pathlib import Path
 import pytest
 
 from atomic.outputs import PROMISE, Work
-from longsynth import scratch
-from longsynth.scratch import PREFIX, ScratchFolder
+from longsynth.system import scratch
+from longsynth.system.scratch import PREFIX, ScratchFolder
 
 
 def started(work: Work, out: Path, temporary: Path) -> subprocess.Popen[bytes]:
     """Start a fit, and return once it has a scratch folder and has locked it."""
     before = set(temporary.iterdir())
     fit = subprocess.Popen(
-        [sys.executable, "-m", "longsynth.cli", "fit", work.cohort, *PROMISE, "--out", out],
+        [
+            sys.executable,
+            "-m",
+            "longsynth.commands.__main__",
+            "fit",
+            work.cohort,
+            *PROMISE,
+            "--out",
+            out,
+        ],
         env=os.environ | {"TMPDIR": str(temporary)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -46,7 +55,16 @@ def is_locked(folder: Path) -> bool:
 
 
 def finished(work: Work, out: Path, temporary: Path) -> None:
-    command = [sys.executable, "-m", "longsynth.cli", "fit", work.cohort, *PROMISE, "--out", out]
+    command = [
+        sys.executable,
+        "-m",
+        "longsynth.commands.__main__",
+        "fit",
+        work.cohort,
+        *PROMISE,
+        "--out",
+        out,
+    ]
     subprocess.run(command, env=os.environ | {"TMPDIR": str(temporary)}, check=True)
 
 
@@ -168,7 +186,7 @@ def test_trouble_with_leftovers_stops_nobody(here: Path, monkeypatch: pytest.Mon
 
 CROWD = """
 import sys
-from longsynth import scratch
+from longsynth.system import scratch
 for turn in range(150):
     scratch._remove_leftovers.cache_clear()
     with scratch.ScratchFolder() as folder:

@@ -8,7 +8,7 @@ from stat import S_IMODE
 import pytest
 
 from atomic.outputs import PROMISE, Work, main_here
-from longsynth.folders import new_folder, write_whole
+from longsynth.system.folders import new_folder, write_whole
 from readers.small_sources import imported, meds
 
 OPEN_TO_ALL = 0o000

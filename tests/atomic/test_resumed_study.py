@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from atomic.outputs import SMALL, main_here, start
-from longsynth.benchmark import study
-from longsynth.benchmark.experiments import population_study
-from longsynth.benchmark.results import Row, is_whole, read_results
-from longsynth.benchmark.runner import run_experiments
-from longsynth.commands.bench import paper as bench_paper
-from longsynth.errors import Refused
-from longsynth.folders import notes
+from longsynth.system.errors import Refused
+from longsynth.system.folders import notes
+from longsynth_lab import study
+from longsynth_lab.commands import paper as bench_paper
+from longsynth_lab.experiments import population_study
+from longsynth_lab.results import Row, is_whole, read_results
+from longsynth_lab.runner import run_experiments
 
 STUDY = population_study(("independent",), (12.0,), (1, 2), 40, 60)
 
@@ -93,7 +93,7 @@ def test_what_says_that_a_study_is_whole_is_gone_until_it_is_so_again(
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("longsynth.benchmark.runner.run_cell", stopped)
+    monkeypatch.setattr("longsynth_lab.runner.run_cell", stopped)
     with pytest.raises(KeyboardInterrupt) as stop:
         run_experiments(STUDY, copy, resume=True)
     assert notes(stop.value) == [f"Finished cells are kept in {copy}: go on with --resume."]

@@ -7,7 +7,7 @@ import pytest
 
 from atomic.outputs import Work, environment, main_here
 
-LONGSYNTH = f"{sys.executable} -m longsynth.cli"
+LONGSYNTH = f"{sys.executable} -m longsynth.commands"
 
 
 def shell(line: str, **more: object) -> subprocess.CompletedProcess[str]:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from longsynth.errors import Refused
-from longsynth.workers import in_threads, work_through
+from longsynth.system.errors import Refused
+from longsynth.system.workers import in_threads, work_through
 
 WORKED_FOR = """
 import os, time
-from longsynth.workers import work_through
+from longsynth.system.workers import work_through
 
 def piece():
     print("at work:", os.getpid(), flush=True)

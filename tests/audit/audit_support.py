@@ -4,9 +4,9 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from longsynth.records import Cohort
-from longsynth.schema import Schema
-from longsynth.synthetic import Synthetic
+from longsynth.reading.records import Cohort
+from longsynth.sampling.synthetic import Synthetic
+from longsynth.schema.schema import Schema
 
 
 def plain_schema() -> Schema:

@@ -16,18 +16,18 @@ from longsynth.audit.attacks.canary import (
 )
 from longsynth.audit.attacks.fingerprint import Scale, nearest, records
 from longsynth.audit.attacks.membership import membership_scores
-from longsynth.audit.page import bound_said
+from longsynth.audit.game.fast_noise import FastNoise
 from longsynth.audit.score import Score
 from longsynth.fit import fit, fit_without_privacy
 from longsynth.methods.registry import model_of
 from longsynth.plan import plan
 from longsynth.privacy.budget import Budget
-from longsynth.records import Cohort
-from longsynth.redteam.fast_noise import FastNoise
+from longsynth.reading.records import Cohort
+from longsynth.reading.simulation import simulate, simulated_schema
 from longsynth.sample import sample
-from longsynth.schema import Schema
-from longsynth.simulate import simulate, simulated_schema
-from longsynth.synthetic import Synthetic
+from longsynth.sampling.synthetic import Synthetic
+from longsynth.schema.schema import Schema
+from longsynth.show.audit_page import bound_said
 from support import random_cohort, small_schema
 
 ATTACKS = ("mia_auc", "mia_density_auc")

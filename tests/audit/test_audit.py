@@ -11,15 +11,16 @@ import pytest
 
 from audit.audit_support import changed, plain_schema, series, weighted
 from longsynth.audit.agreement import require_agreement
-from longsynth.audit.audit import audit, write_audit
+from longsynth.audit.audit import audit
 from longsynth.audit.result import AuditResult, Source
 from longsynth.audit.synthetic_folder import read_synthetic
 from longsynth.audit.utility import Predictions, utility_scores
-from longsynth.errors import CohortError, Refused
-from longsynth.io.writer import write_cohort
-from longsynth.records import Cohort
-from longsynth.schema import Schema
-from longsynth.simulate import simulate, simulated_schema
+from longsynth.reading.records import Cohort
+from longsynth.reading.simulation import simulate, simulated_schema
+from longsynth.schema.schema import Schema
+from longsynth.show.audit_files import write_audit
+from longsynth.system.errors import CohortError, Refused
+from longsynth.writing.writer import write_cohort
 from support import random_cohort, small_schema
 
 

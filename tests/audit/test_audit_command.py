@@ -13,12 +13,12 @@ from audit.audit_support import weighted
 from longsynth.audit.attacks.canary import COPIES, REFITS
 from longsynth.commands import audit as command
 from longsynth.commands.audit import audit
-from longsynth.errors import Refused
-from longsynth.govern.release import load_release
-from longsynth.govern.synthetic_folder import RECIPE, Recipe, recipe_json
-from longsynth.io.writer import write_cohort
-from longsynth.run import run_fit
-from longsynth.simulate import simulate, simulated_schema
+from longsynth.reading.simulation import simulate, simulated_schema
+from longsynth.release.folder import load_release
+from longsynth.release.run import run_fit
+from longsynth.release.synthetic_folder import RECIPE, Recipe, recipe_json
+from longsynth.system.errors import Refused
+from longsynth.writing.writer import write_cohort
 
 DOCS = Path(__file__).parents[2] / "docs"
 app = typer.Typer()

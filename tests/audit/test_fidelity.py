@@ -6,10 +6,10 @@ from scipy.stats import ks_2samp, wasserstein_distance
 
 from audit.audit_support import changed, plain_schema, series, weighted
 from longsynth.audit.fidelity import fidelity_scores
-from longsynth.io.writer import Trajectories
-from longsynth.records import Cohort
-from longsynth.schema import Schema
-from longsynth.simulate import simulate, simulated_schema
+from longsynth.reading.records import Cohort
+from longsynth.reading.simulation import simulate, simulated_schema
+from longsynth.schema.schema import Schema
+from longsynth.writing.writer import Trajectories
 from support import random_cohort, small_schema
 
 

@@ -12,11 +12,11 @@ from longsynth.audit.attacks.canary import Refit, canary_record, canary_scores
 from longsynth.audit.audit import audit
 from longsynth.audit.fidelity import fidelity_scores
 from longsynth.audit.summaries import columns_of, feature_names, summaries
-from longsynth.encoding import seen
-from longsynth.errors import Refused
-from longsynth.io.writer import Trajectories
-from longsynth.records import Cohort
-from longsynth.schema import Schema
+from longsynth.encoding.rows import seen
+from longsynth.reading.records import Cohort
+from longsynth.schema.schema import Schema
+from longsynth.system.errors import Refused
+from longsynth.writing.writer import Trajectories
 from ward import MISSING, NAMES, SLOTS, STATIC, VARIABLES, ward_cohort, ward_schema
 
 BLOOD, RHYTHM, DOSE = NAMES.index("blood"), NAMES.index("rhythm"), NAMES.index("dose")

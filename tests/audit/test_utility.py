@@ -16,7 +16,7 @@ from longsynth.audit.utility import (
     train_and_predict,
     utility_scores,
 )
-from longsynth.simulate import simulate, simulated_schema
+from longsynth.reading.simulation import simulate, simulated_schema
 
 
 def said(event: list[int], probability: list[float]) -> Predictions:

@@ -7,14 +7,14 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from longsynth.catalogue.catalogue import catalogue, known
-from longsynth.catalogue.check import remarks
-from longsynth.catalogue.columns import Columns, read_columns
-from longsynth.catalogue.starting import starting_schema
 from longsynth.commands.app import app
-from longsynth.errors import CohortError
-from longsynth.schema import Schema
-from longsynth.schema_file import parse_text
+from longsynth.reading.check import remarks
+from longsynth.schema.catalogue import catalogue, known
+from longsynth.schema.file import parse_text
+from longsynth.schema.guesses import Columns, read_columns
+from longsynth.schema.schema import Schema
+from longsynth.schema.start import starting_schema
+from longsynth.system.errors import CohortError
 
 SENTINEL = 77.31337
 

@@ -15,7 +15,7 @@ import typer
 
 from longsynth.commands.app import app
 from longsynth.commands.start import WAYS
-from longsynth.report.bars import bar
+from longsynth.show.bars import bar
 
 BOOKED = ["--book", "book", "--dataset", "ward", "--by", "An Engineer"]
 PROMISE = ["--epsilon", "4", "--delta", "1e-4"]
@@ -23,7 +23,7 @@ DRAWN = ["--patients", 5, "--seed", 1, "--out", "x"]
 
 
 def longsynth(*arguments: object, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "longsynth.cli", *map(str, arguments)]
+    command = [sys.executable, "-W", "error", "-m", "longsynth.commands", *map(str, arguments)]
     environment = os.environ | {"COLUMNS": "120"} | more
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
 
@@ -233,7 +233,8 @@ def test_no_color_is_respected_where_colour_is_forced(
 
 
 def test_a_shell_can_complete_commands_and_options() -> None:
-    called = "import sys; sys.argv[0] = 'longsynth'; from longsynth.cli import main; main()"
+    named = "import sys; sys.argv[0] = 'longsynth'; "
+    called = named + "from longsynth.commands.__main__ import main; main()"
     for typed, place, wanted in (
         ("longsynth sta", "1", "status"),
         ("longsynth fit --eps", "2", "--epsilon"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from longsynth.io.writer import write_cohort
+from longsynth.writing.writer import write_cohort
 from support import random_cohort, small_schema
 from third_party import PACKAGE, VERSION, install
 
@@ -33,7 +33,7 @@ class Place:
 
     def longsynth(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "longsynth.cli", *arguments],
+            [sys.executable, "-m", "longsynth.commands", *arguments],
             cwd=self.folder,
             env=self.environment,
             capture_output=True,
@@ -116,7 +116,7 @@ def test_ours_carry_none_of_it(place: Place) -> None:
 
 def test_without_the_package_a_release_of_it_cannot_be_checked(place: Place) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "longsynth.cli", "verify", "run/release"],
+        [sys.executable, "-m", "longsynth.commands", "verify", "run/release"],
         cwd=place.folder,
         capture_output=True,
         text=True,

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 
 from longsynth.engines.kernel import Contributions
 from longsynth.privacy.sums import Contribution
-from longsynth.records import Cohort
-from longsynth.schema import Schema
-from longsynth.schema_file import dump
+from longsynth.reading.records import Cohort
+from longsynth.schema.file import dump
+from longsynth.schema.schema import Schema
 from ward import ward_schema
 
 PATIENTS = 150

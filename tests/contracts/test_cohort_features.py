@@ -9,14 +9,14 @@ import pytest
 
 from longsynth import fit, model_of, plan, sample
 from longsynth.bundle import Bundle
-from longsynth.encoding import in_use
+from longsynth.encoding.rows import in_use
 from longsynth.fit import fit_without_privacy
 from longsynth.methods.method import OpenMethod
 from longsynth.methods.registry import METHODS
 from longsynth.privacy.noise import NoiseSource
-from longsynth.records import Cohort
-from longsynth.schema import Schema
-from longsynth.synthetic import Synthetic
+from longsynth.reading.records import Cohort
+from longsynth.sampling.synthetic import Synthetic
+from longsynth.schema.schema import Schema
 from support import NoNoise
 from ward import BLOOD, DOSE, MISSING, NAMES, RHYTHM, SLOTS, STATIC, ward_cohort, ward_schema
 

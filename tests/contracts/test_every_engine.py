@@ -24,8 +24,8 @@ from longsynth.methods.registry import METHODS, private_method
 from longsynth.plan import Plan
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
-from longsynth.records import Cohort
-from longsynth.report.internal import Watched, cohort_notes, raw_facts
+from longsynth.reading.records import Cohort
+from longsynth.release.internal import Watched, cohort_notes, raw_facts
 from spark_sessions import Cluster, Sessions, cluster
 from support import NoNoise
 

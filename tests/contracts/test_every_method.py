@@ -11,7 +11,6 @@ import pytest
 from longsynth import Refused, fit, model_of, plan, sample, simulate, simulated_schema
 from longsynth.bundle import Bundle
 from longsynth.fit import fit_without_privacy
-from longsynth.govern.release import Release, release_files
 from longsynth.methods.method import OpenMethod, PrivateMethod
 from longsynth.methods.private.dp_markov import DPMarkov
 from longsynth.methods.private.markov_rule import SMOOTHED
@@ -20,8 +19,9 @@ from longsynth.plan import Plan
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.curator import planned_ledger
 from longsynth.privacy.sums import add_up
-from longsynth.records import Cohort
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort
+from longsynth.release.folder import Release, release_files
+from longsynth.schema.schema import Schema
 from support import NoNoise, earlier, one_patient, random_cohort, replaced, small_schema
 
 PACKAGE = """

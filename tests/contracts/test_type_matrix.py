@@ -26,10 +26,10 @@ from contracts.physical_types import (
     write_typed,
 )
 from longsynth import CohortFolder, SparkCohort, fit, plan
-from longsynth.errors import CohortError, Refused
 from longsynth.govern.book import Book, init_book
 from longsynth.privacy.budget import Budget
-from longsynth.run import run_fit
+from longsynth.release.run import run_fit
+from longsynth.system.errors import CohortError, Refused
 from spark_sessions import Sessions
 from support import ConstantNoise, NoNoise
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from longsynth import fit, plan
 from longsynth.bundle import Bundle
-from longsynth.records import Cohort
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort
+from longsynth.schema.schema import Schema
 
 
 def bundle_of(cohort: Cohort, schema: Schema, *, epsilon: float = 8, **more: Any) -> Bundle:

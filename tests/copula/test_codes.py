@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from longsynth.model.copula.codes import PARTS, UNSEEN, Codes
-from longsynth.model.copula.ruler import Ruler
+from longsynth.sampling.copula.codes import PARTS, UNSEEN, Codes
+from longsynth.sampling.copula.ruler import Ruler
 
 RULERS = [
     pytest.param(Ruler(), id="continuous"),

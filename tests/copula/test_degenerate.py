@@ -7,9 +7,9 @@ import pytest
 
 from copula.fitted import bundle_of
 from longsynth import model_of, sample
-from longsynth.records import Cohort
-from longsynth.schema import Schema
-from longsynth.synthetic import Synthetic
+from longsynth.reading.records import Cohort
+from longsynth.sampling.synthetic import Synthetic
+from longsynth.schema.schema import Schema
 from support import NoNoise, random_cohort, small_schema
 from ward import ward_cohort, ward_schema
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from longsynth.model.copula.effects import (
+from longsynth.sampling.copula.effects import (
     Effects,
     EffectSums,
     Setting,

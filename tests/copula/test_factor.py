@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from longsynth.model.copula.factor import shrunk_blocks
-from longsynth.model.copula.lags import Lags
-from longsynth.model.copula.picture import Frame
+from longsynth.sampling.copula.factor import shrunk_blocks
+from longsynth.sampling.copula.lags import Lags
+from longsynth.sampling.copula.picture import Frame
 
 SLOTS, V = 8, 4
 M = 2 * V + 1

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from longsynth.layout import layout_of
-from longsynth.model.copula.channels import plain_scaling
-from longsynth.model.copula.latent import (
+from longsynth.reading.simulation import simulated_schema
+from longsynth.sampling.copula.channels import plain_scaling
+from longsynth.sampling.copula.latent import (
     MANY,
     RANKS,
     Balanced,
@@ -18,12 +18,12 @@ from longsynth.model.copula.latent import (
     toeplitz,
     within,
 )
-from longsynth.model.copula.latent import _nearest as nearest
-from longsynth.model.copula.marginal import Marginal
-from longsynth.model.copula.ruler import Ruler
-from longsynth.model.covariance import Spectrum
-from longsynth.model.score import ScorePath, noise_levels
-from longsynth.simulate import simulated_schema
+from longsynth.sampling.copula.latent import _nearest as nearest
+from longsynth.sampling.copula.marginal import Marginal
+from longsynth.sampling.copula.ruler import Ruler
+from longsynth.sampling.covariance import Spectrum
+from longsynth.sampling.score import ScorePath, noise_levels
+from longsynth.schema.layout import layout_of
 
 EVENTS = np.array([0, 1, 0, 1])
 

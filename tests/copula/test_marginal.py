@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longsynth.model.copula.marginal import Marginal, marginal
-from longsynth.model.copula.ruler import Ruler
+from longsynth.sampling.copula.marginal import Marginal, marginal
+from longsynth.sampling.copula.ruler import Ruler
 
 WAVES = 20
 SKEWED = np.array([0.5, 0.2, 0.15, 0.1, 0.05])

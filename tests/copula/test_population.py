@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longsynth.model.copula.population import USUAL_RATE, event_share, masses, synthesis
+from longsynth.sampling.copula.population import USUAL_RATE, event_share, masses, synthesis
 from support import small_schema
 
 STRATA = small_schema().strata

@@ -7,9 +7,9 @@ from copula.fitted import bundle_of
 from longsynth import model_of, sample, simulate, simulated_schema
 from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.method import CopulaScore
-from longsynth.records import Cohort
-from longsynth.schema import Schema
-from longsynth.synthetic import Synthetic
+from longsynth.reading.records import Cohort
+from longsynth.sampling.synthetic import Synthetic
+from longsynth.schema.schema import Schema
 from support import earlier, random_cohort, small_schema
 from ward import ward_cohort, ward_schema
 

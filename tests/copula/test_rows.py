@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from copula.fitted import bundle_of
-from longsynth import encoding
+from longsynth.encoding import rows as encoding
 from longsynth.methods.private.copula.reading import first
 from longsynth.methods.private.copula.rows import marginal_rows, seen_of
 from longsynth.methods.private.copula.rules import Rules, weights
-from longsynth.model.copula.channels import GAP_WEIGHT, plain_scaling, rulers
-from longsynth.model.copula.effects import features, time_shapes
-from longsynth.records import Cohort
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort
+from longsynth.sampling.copula.channels import GAP_WEIGHT, plain_scaling, rulers
+from longsynth.sampling.copula.effects import features, time_shapes
+from longsynth.schema.schema import Schema
 from support import random_cohort, small_schema
 from ward import ward_cohort, ward_schema
 

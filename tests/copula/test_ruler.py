@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from longsynth.model.copula.channels import rulers
-from longsynth.model.copula.ruler import FINE, Ruler
+from longsynth.sampling.copula.channels import rulers
+from longsynth.sampling.copula.ruler import FINE, Ruler
 from support import small_schema
 from ward import ward_schema
 

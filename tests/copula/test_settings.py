@@ -12,7 +12,7 @@ from longsynth.commands.app import app
 from longsynth.methods.method import settings_of
 from longsynth.methods.private.copula.rules import LITTLE, MUCH, Rules, shares, weights
 from longsynth.methods.registry import METHODS
-from longsynth.schema_file import dump
+from longsynth.schema.file import dump
 from support import small_schema
 from ward import ward_schema
 

@@ -8,6 +8,7 @@ from numpy.random import SeedSequence
 
 from copula.fitted import bundle_of
 from longsynth import model_of, sample, simulate, simulated_schema
+from longsynth.audit.game.fast_noise import FastNoise
 from longsynth.bundle import Bundle
 from longsynth.methods.private.copula import calibration
 from longsynth.methods.private.copula.assembly import drawn
@@ -15,11 +16,10 @@ from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.reading import first, lags_of
 from longsynth.methods.private.copula.rows import left_rows, seen_of
 from longsynth.methods.private.copula.rules import BLOCKS, EFFECTS, Rules
-from longsynth.model.copula.effects import features
-from longsynth.model.model import Model
-from longsynth.records import Cohort
-from longsynth.redteam.fast_noise import FastNoise
-from longsynth.synthetic import Synthetic
+from longsynth.reading.records import Cohort
+from longsynth.sampling.copula.effects import features
+from longsynth.sampling.model import Model
+from longsynth.sampling.synthetic import Synthetic
 
 N = 3000
 

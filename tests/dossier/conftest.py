@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from longsynth.commands.audit import audit
-from longsynth.dossier.writing import write_dossier
 from longsynth.govern.book import init_book
-from longsynth.govern.release import load_release
-from longsynth.govern.synthetic_folder import Recipe, write_synthetic
-from longsynth.io.writer import write_cohort
 from longsynth.methods.registry import model_of
 from longsynth.privacy.budget import Budget
-from longsynth.run import run_fit
-from longsynth.schema import Schema
+from longsynth.release.folder import load_release
+from longsynth.release.run import run_fit
+from longsynth.release.synthetic_folder import Recipe, write_synthetic
+from longsynth.schema.schema import Schema
+from longsynth.show.dossier.writing import write_dossier
+from longsynth.writing.writer import write_cohort
 from ward import VARIABLES, ward_cohort, ward_schema
 
 SCRIPT = "<script>alert('x')</script>"

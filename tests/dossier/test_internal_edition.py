@@ -8,9 +8,9 @@ import pytest
 
 from dossier.conftest import World
 from dossier.test_public_edition import Elements
-from longsynth.dossier.audited.audit_file import Audit, Panels, Score
-from longsynth.dossier.audited.verdicts import Verdict, verdicts
-from longsynth.govern.release import load_release
+from longsynth.release.folder import load_release
+from longsynth.show.dossier.audited.audit_file import Audit, Panels, Score
+from longsynth.show.dossier.audited.verdicts import Verdict, verdicts
 
 
 def test_it_is_marked_and_only_its_owner_can_read_it(world: World) -> None:

@@ -5,11 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from longsynth.portrait import portrait
-from longsynth.portrait.counting import correlation, quantiles
-from longsynth.portrait.scales import edges_of
-from longsynth.records import Cohort
-from longsynth.synthetic import Synthetic
+from longsynth.audit.description import correlation, edges_of, portrait, quantiles
+from longsynth.reading.records import Cohort
+from longsynth.sampling.synthetic import Synthetic
 from support import small_schema
 
 

@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 
 from dossier.conftest import World
-from longsynth.dossier.gather import gather
-from longsynth.dossier.noise import draw, noised
-from longsynth.dossier.public.promise import promise, up
-from longsynth.dossier.writing import write_dossier
 from longsynth.govern.form.file import load_form
 from longsynth.govern.keys import load_private, make_keys
-from longsynth.govern.release import load_release
 from longsynth.govern.signature import signature_json, signature_of
-from longsynth.io.writer import write_cohort
 from longsynth.privacy.noise import OpenDPNoise
-from longsynth.records import Cohort
-from longsynth.run import run_fit
-from longsynth.simulate import simulate, simulated_schema
+from longsynth.reading.records import Cohort
+from longsynth.reading.simulation import simulate, simulated_schema
+from longsynth.release.folder import load_release
+from longsynth.release.run import run_fit
+from longsynth.show.dossier.gather import gather
+from longsynth.show.dossier.noise import draw, noised
+from longsynth.show.dossier.public.promise import promise, up
+from longsynth.show.dossier.writing import write_dossier
+from longsynth.writing.writer import write_cohort
 from support import constant_add
 from ward import ward_cohort, ward_schema
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dossier.conftest import World, audit_of, draw, fit
-from longsynth.cli import main
+from longsynth.commands.__main__ import main
 from longsynth.govern.keys import make_keys
 
 

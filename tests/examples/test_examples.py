@@ -24,7 +24,7 @@ def run(arguments: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_example_runs_as_written(folder: Path) -> None:
-    made = ["-m", "longsynth.cli", "simulate", "--patients", "300", "--out", "cohort"]
+    made = ["-m", "longsynth.commands", "simulate", "--patients", "300", "--out", "cohort"]
     assert run(made, folder).returncode == 0
     for example in EXAMPLES:
         done = run([str(example)], folder)

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from fuzz.kind import Fault, Kind
 from leaks.sentinels import MARK
-from longsynth.errors import Refused
+from longsynth.system.errors import Refused
 
 
 def _nothing(folder: Path, rng: Generator) -> None:

@@ -14,16 +14,16 @@ from fuzz.kind import PROMISE, Kind, made_once
 from fuzz.mutation import mutated, one_of, token
 from fuzz.trees import altered, json_text
 from fuzz.yaml_inputs import yaml_bytes
-from longsynth.errors import Refused
 from longsynth.govern.book import Book, init_book
 from longsynth.govern.book.events import link
 from longsynth.govern.form.file import load_form
-from longsynth.govern.form.page import html_page, markdown_page
 from longsynth.govern.keys import is_encrypted, load_private, load_public, make_keys
-from longsynth.govern.signing import sign
-from longsynth.govern.verify import verify
 from longsynth.privacy.budget import Budget
-from longsynth.run import run_fit
+from longsynth.release.run import run_fit
+from longsynth.release.signing import sign
+from longsynth.release.verify import verify
+from longsynth.show.form_page import html_page, markdown_page
+from longsynth.system.errors import Refused
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "governance.yaml"
 PASSPHRASE = b"open sesame"

@@ -25,8 +25,8 @@ from fuzz.parquet_inputs import (
     write_parquet,
 )
 from leaks.sentinels import MARK
-from longsynth.errors import Refused
-from longsynth.importers.importing import Format, import_cohort
+from longsynth.reading.importing import Format, import_cohort
+from longsynth.system.errors import Refused
 from readers.small_sources import MEDS_ROWS, SCHEMA, meds, omop, omop_duckdb, omop_tables
 
 FORMS: tuple[Format, ...] = ("meds", "omop")

@@ -22,18 +22,18 @@ from fuzz.type_inputs import TYPES
 from fuzz.yaml_inputs import any_schema
 from longsynth.audit.synthetic_folder import read_synthetic
 from longsynth.commands.check import check
-from longsynth.errors import Refused
 from longsynth.fit import fit
-from longsynth.govern.disclosed import read_disclosed
-from longsynth.govern.release import load_release
-from longsynth.govern.synthetic_folder import Recipe, read_recipe, write_synthetic
-from longsynth.importers.importing import Imported, import_cohort
-from longsynth.io.tables import CohortFolder
 from longsynth.methods.registry import model_of
 from longsynth.plan import plan
-from longsynth.records import Cohort
-from longsynth.run import run_fit
-from longsynth.schema_file import dump, load_schema, parse_text
+from longsynth.reading.importing import Imported, import_cohort
+from longsynth.reading.records import Cohort
+from longsynth.reading.tables import CohortFolder
+from longsynth.release.disclosed import read_disclosed
+from longsynth.release.folder import load_release
+from longsynth.release.run import run_fit
+from longsynth.release.synthetic_folder import Recipe, read_recipe, write_synthetic
+from longsynth.schema.file import dump, load_schema, parse_text
+from longsynth.system.errors import Refused
 
 
 def _cohort(folder: Path, rng: Generator) -> list[str]:

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from fuzz.cohorts import PEOPLE, ROWS, csv_text, write_csv, write_typed
 from leaks.sentinels import MARK, found_in_error
-from longsynth.errors import Refused
-from longsynth.govern.disclosed import FACTS, read_disclosed
 from longsynth.govern.provenance import read_provenance
-from longsynth.govern.release import read_release
-from longsynth.govern.synthetic_folder import RECIPE, read_recipe
-from longsynth.importers.importing import import_cohort
-from longsynth.io.tables import CohortFolder
-from longsynth.schema_file import parse_text
+from longsynth.reading.importing import import_cohort
+from longsynth.reading.tables import CohortFolder
+from longsynth.release.disclosed import FACTS, read_disclosed
+from longsynth.release.folder import read_release
+from longsynth.release.synthetic_folder import RECIPE, read_recipe
+from longsynth.schema.file import parse_text
+from longsynth.system.errors import Refused
 
 few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 many = settings(max_examples=150, deadline=None)

@@ -12,9 +12,9 @@ from fuzz.kind import Kind
 from fuzz.targets import KINDS, imported
 from fuzz.watch import GOOD, Outcome, try_input
 from longsynth.commands.check import check
-from longsynth.errors import ReleaseError
-from longsynth.govern.synthetic_folder import RECIPE, read_recipe
-from longsynth.io.tables import CohortFolder
+from longsynth.reading.tables import CohortFolder
+from longsynth.release.synthetic_folder import RECIPE, read_recipe
+from longsynth.system.errors import ReleaseError
 
 INPUTS = 240  # eight cycles of all kinds; `make nightly` tries thousands
 

@@ -14,17 +14,17 @@ import pytest
 from fuzz.cohorts import ROWS, SCHEMA, typed, write_typed
 from leaks.sentinels import MARK
 from longsynth.audit.synthetic_folder import read_synthetic
-from longsynth.errors import CohortError, Refused, ReleaseError, SchemaError
-from longsynth.govern.disclosed import FACTS, NUMBERS, read_disclosed
-from longsynth.govern.disclosed import SCHEMA as SCHEMA_FILE
 from longsynth.govern.provenance import read_provenance
-from longsynth.govern.release import read_release
-from longsynth.govern.synthetic_folder import RECIPE, Recipe, read_recipe, recipe_json
-from longsynth.io.tables import CohortFolder
 from longsynth.methods.registry import model_of
-from longsynth.run import run_fit
-from longsynth.schema_file import parse_text
-from longsynth.yaml_text import LETTERS
+from longsynth.reading.tables import CohortFolder
+from longsynth.release.disclosed import FACTS, NUMBERS, read_disclosed
+from longsynth.release.disclosed import SCHEMA as SCHEMA_FILE
+from longsynth.release.folder import read_release
+from longsynth.release.run import run_fit
+from longsynth.release.synthetic_folder import RECIPE, Recipe, read_recipe, recipe_json
+from longsynth.schema.file import parse_text
+from longsynth.system.errors import CohortError, Refused, ReleaseError, SchemaError
+from longsynth.system.yaml_text import LETTERS
 from support import NoNoise
 
 

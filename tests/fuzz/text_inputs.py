@@ -29,13 +29,13 @@ from injection import (
 )
 from longsynth import Bundle, fit
 from longsynth.commands.app import app
-from longsynth.errors import Refused
 from longsynth.govern.form.file import FORMAT, Form
-from longsynth.govern.form.page import html_page, markdown_page
 from longsynth.govern.names import require_name
 from longsynth.govern.provenance import Provenance
-from longsynth.govern.statement import statement
-from longsynth.schema_file import parse_text
+from longsynth.release.statement import statement
+from longsynth.schema.file import parse_text
+from longsynth.show.form_page import html_page, markdown_page
+from longsynth.system.errors import Refused
 from support import random_cohort, small_plan
 
 PIECES = (

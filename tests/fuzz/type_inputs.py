@@ -8,10 +8,10 @@ from numpy.random import Generator
 from contracts.physical_types import ACCEPTED, EVERY, cohort_of
 from fuzz.kind import PROMISE, Fault, Kind
 from fuzz.mutation import one_of
-from longsynth.errors import Refused
 from longsynth.fit import fit
-from longsynth.io.tables import CohortFolder
 from longsynth.plan import plan
+from longsynth.reading.tables import CohortFolder
+from longsynth.system.errors import Refused
 
 
 def _make(folder: Path, rng: Generator) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from fuzz.kind import Kind
 from leaks.capture import everything_said, private_tmp
 from leaks.sentinels import NEEDLES, SHORT, error_texts, found_in
-from longsynth.errors import Refused
+from longsynth.system.errors import Refused
 
 GOOD = ("accepted", "refused")
 BAD = ("traceback", "sentinel", "hang", "crash", "left behind", "not made")

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from longsynth.errors import OverBudget
 from longsynth.govern.book import Book, init_book
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.ledger import Entry, Ledger
 from longsynth.privacy.noise import OPENDP
 from longsynth.privacy.statistic import Statistic
+from longsynth.system.errors import OverBudget
 
 TESTS = Path(__file__).parents[1]
 CAP = Budget(12.0, 1e-5, "zcdp")

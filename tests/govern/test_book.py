@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from govern.book_support import CAP, failures, fits, ledger_of, new_book, share, spent
-from longsynth.errors import OverBudget, Refused
 from longsynth.govern.book import Book, file, init_book
 from longsynth.govern.book.balance import DEEPEST
 from longsynth.govern.book.book import _largest_epsilon
 from longsynth.govern.provenance import Provenance, provenance_json, read_provenance
 from longsynth.privacy.budget import ACCOUNTINGS, Accounting, Budget
 from longsynth.privacy.ledger import Ledger
+from longsynth.system.errors import OverBudget, Refused
 from support import small_plan
 
 

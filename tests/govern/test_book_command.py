@@ -11,10 +11,10 @@ from typing import NamedTuple
 import pytest
 
 from govern.book_support import CAP, share
-from longsynth.cli import main
+from longsynth.commands.__main__ import main
 from longsynth.govern.book import Book
-from longsynth.govern.statement import rounded_up
 from longsynth.privacy.budget import epsilon_of
+from longsynth.release.statement import rounded_up
 
 
 class Done(NamedTuple):

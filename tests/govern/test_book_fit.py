@@ -12,9 +12,9 @@ import pytest
 from govern.book_support import failures, fits, forked, in_a_new_python, new_book, spent
 from longsynth import OverBudget, Refused, run_fit, simulate, simulated_schema
 from longsynth.govern.book import Book, init_book
-from longsynth.io.writer import write_cohort
 from longsynth.privacy.budget import Budget
-from longsynth.version import surroundings
+from longsynth.system.version import surroundings
+from longsynth.writing.writer import write_cohort
 from support import NoNoise
 
 PROMISE = {"epsilon": 4.0, "delta": 1e-5, "method": "trust", "accounting": "zcdp"}

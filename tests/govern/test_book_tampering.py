@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from govern.book_support import CAP, failures, ledger_of, new_book, share, spent
-from longsynth.errors import Refused
 from longsynth.govern.book import Book
 from longsynth.govern.book.events import link, parse
+from longsynth.system.errors import Refused
 
 
 @pytest.fixture(scope="module")

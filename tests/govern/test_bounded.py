@@ -14,16 +14,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import longsynth.needs
+import longsynth.methods.resources
 from longsynth import Bundle, Refused, Schema, fit, load_release, model_of, plan
-from longsynth.govern.release import FORMAT, Release, release_files
-from longsynth.govern.synthetic_folder import Recipe, recipe_json, write_synthetic
-from longsynth.govern.verify import verify
 from longsynth.methods.private.trust import kept_pairs
 from longsynth.methods.registry import private_method
-from longsynth.model.covariance import within_band
-from longsynth.needs import HOURS, memory_of_machine, needs_of_model
-from longsynth.schema_file import dump
+from longsynth.methods.resources import HOURS, memory_of_machine, needs_of_model
+from longsynth.release.folder import FORMAT, Release, release_files
+from longsynth.release.synthetic_folder import Recipe, recipe_json, write_synthetic
+from longsynth.release.verify import verify
+from longsynth.sampling.covariance import within_band
+from longsynth.schema.file import dump
 from support import random_cohort, small_plan, small_schema
 
 MEMORY, SECONDS = 2 << 30, 20
@@ -43,7 +43,7 @@ def run(*arguments: str | Path) -> tuple[int, str]:
         "OPENBLAS_NUM_THREADS": "1",
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
-    command = [sys.executable, "-m", "longsynth.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "longsynth.commands", *map(str, arguments)]
     done = subprocess.run(
         command, capture_output=True, text=True, env=environment, preexec_fn=limited, timeout=300
     )
@@ -287,7 +287,7 @@ def test_what_else_stands_in_a_folder_does_not_hold_its_reader_up(
 def test_a_model_that_takes_too_long_is_neither_fitted_nor_read(
     made: tuple[Bundle, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(longsynth.needs, "HOURS", 1e-12)
+    monkeypatch.setattr(longsynth.methods.resources, "HOURS", 1e-12)
     with pytest.raises(Refused, match="of one core, and the limit is 1e-12 h"):
         load_release(made[1])
     with pytest.raises(Refused, match="the limit is"):

@@ -18,23 +18,23 @@ from typer.testing import CliRunner
 
 from longsynth import Bundle, Refused, Schema, fit, load_schema, simulated_schema
 from longsynth.commands.app import app
-from longsynth.govern.form.allows import (
+from longsynth.govern.form.answers import FILL
+from longsynth.govern.form.blank import blank_form
+from longsynth.govern.form.file import Form, json_schema, load_form
+from longsynth.govern.keys import load_private, make_keys
+from longsynth.govern.provenance import Account, Provenance, Receipt
+from longsynth.privacy.budget import Budget
+from longsynth.release.folder import Release, release_files
+from longsynth.release.form_check import (
     _earlier_sha256,
     allows,
     schema_departures,
     schema_sha256,
 )
-from longsynth.govern.form.answers import FILL
-from longsynth.govern.form.blank import blank_form
-from longsynth.govern.form.file import Form, json_schema, load_form
-from longsynth.govern.form.page import html_page, markdown_page
-from longsynth.govern.keys import load_private, make_keys
-from longsynth.govern.provenance import Account, Provenance, Receipt
-from longsynth.govern.release import Release, release_files
-from longsynth.govern.signing import sign
-from longsynth.govern.verify import verify
-from longsynth.privacy.budget import Budget
-from longsynth.schema_file import dump
+from longsynth.release.signing import sign
+from longsynth.release.verify import verify
+from longsynth.schema.file import dump
+from longsynth.show.form_page import html_page, markdown_page
 from support import random_cohort, small_plan, small_schema
 
 EXAMPLE = Path(__file__).parents[2] / "examples/governance.yaml"
@@ -406,7 +406,7 @@ SCHEMAS: dict[str, tuple[Callable[[str], str], list[str]]] = {
 
 
 def simulated_text() -> str:
-    return (files("longsynth.simulate") / "schema.yaml").read_text()
+    return (files("longsynth.reading") / "simulated.yaml").read_text()
 
 
 @pytest.mark.parametrize("what", SCHEMAS)

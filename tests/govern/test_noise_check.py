@@ -15,33 +15,7 @@ from numpy.random import default_rng
 from scipy.special import smirnov
 
 from longsynth import Refused, plan
-from longsynth.benchmark.printed import AS_PRINTED
-from longsynth.bundle import Bundle
-from longsynth.govern.keys import load_private, make_keys
-from longsynth.govern.noise_check import (
-    IMPOSSIBLE,
-    UNUSUAL,
-    Look,
-    NoiseCheck,
-    check_noise,
-    in_words,
-    too_large,
-    too_small,
-)
-from longsynth.govern.possible_sums import possible_sums
-from longsynth.govern.release import Release, release_files
-from longsynth.govern.signing import sign
-from longsynth.govern.similar_numbers import similar_numbers
-from longsynth.govern.verify import verify
-from longsynth.methods.fact import Fact, each, facts_of
-from longsynth.methods.method import PrivateMethod
-from longsynth.methods.registry import METHODS
-from longsynth.privacy.budget import Budget
-from longsynth.privacy.ledger import Ledger, Released, price
-from longsynth.privacy.statistic import Statistic
-from longsynth.privacy.sums import Contribution, Sums, add_up
-from longsynth.records import Cohort
-from longsynth.redteam.forgery import (
+from longsynth.audit.game.forgery import (
     FORGERIES,
     Exposed,
     below_the_lift,
@@ -52,7 +26,33 @@ from longsynth.redteam.forgery import (
     one_or_two,
     the_same_on_all,
 )
-from longsynth.schema import Schema
+from longsynth.bundle import Bundle
+from longsynth.govern.keys import load_private, make_keys
+from longsynth.methods.fact import Fact, each, facts_of
+from longsynth.methods.method import PrivateMethod
+from longsynth.methods.registry import METHODS
+from longsynth.privacy.budget import Budget
+from longsynth.privacy.ledger import Ledger, Released, price
+from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import Contribution, Sums, add_up
+from longsynth.reading.records import Cohort
+from longsynth.release.folder import Release, release_files
+from longsynth.release.noise_check import (
+    IMPOSSIBLE,
+    UNUSUAL,
+    Look,
+    NoiseCheck,
+    check_noise,
+    in_words,
+    too_large,
+    too_small,
+)
+from longsynth.release.possible_sums import possible_sums
+from longsynth.release.signing import sign
+from longsynth.release.similar_numbers import similar_numbers
+from longsynth.release.verify import verify
+from longsynth.schema.schema import Schema
+from longsynth_lab.printed import AS_PRINTED
 from support import earlier
 from ward import ward_cohort, ward_schema
 

@@ -10,17 +10,17 @@ import pytest
 from pydantic import BaseModel
 
 from longsynth import Bundle, Schema, fit, load_schema, plan, simulated_schema
-from longsynth.benchmark.printed import AS_PRINTED
-from longsynth.constants import RULED, Constants
-from longsynth.govern.form.allows import _earlier_sha256, released_sha256, schema_sha256
 from longsynth.govern.provenance import Provenance
-from longsynth.govern.release import Release, release_files
-from longsynth.govern.statement import constants_by_hand, statement
-from longsynth.govern.verify import verify
-from longsynth.schema import Labels, Protected, SlotRule
-from longsynth.schema_file import dump
-from longsynth.sources import Codes, Dataset, Moment, Source
-from longsynth.variable import Variable
+from longsynth.release.folder import Release, release_files
+from longsynth.release.form_check import _earlier_sha256, released_sha256, schema_sha256
+from longsynth.release.statement import constants_by_hand, statement
+from longsynth.release.verify import verify
+from longsynth.schema.constants import RULED, Constants
+from longsynth.schema.file import dump
+from longsynth.schema.mapping import Codes, Dataset, Moment, Source
+from longsynth.schema.schema import Labels, Protected, SlotRule
+from longsynth.schema.variable import Variable
+from longsynth_lab.printed import AS_PRINTED
 from support import random_cohort, small_plan, small_schema
 
 SECRET = 0.123456789  # of one patient, say

@@ -26,6 +26,7 @@ from numpy.random import SeedSequence
 from typer.testing import CliRunner
 
 from longsynth import Bundle, Refused, fit, load_release
+from longsynth.audit.game.fast_noise import FastNoise
 from longsynth.commands.app import app
 from longsynth.govern.keys import (
     PrivateKey,
@@ -36,7 +37,6 @@ from longsynth.govern.keys import (
     public_path,
 )
 from longsynth.govern.provenance import Provenance
-from longsynth.govern.release import Release, as_json, release_files
 from longsynth.govern.signature import (
     SIGNATURE,
     Signature,
@@ -44,10 +44,11 @@ from longsynth.govern.signature import (
     signature_json,
     signed_message,
 )
-from longsynth.govern.signing import sign, signer_named
-from longsynth.govern.verify import verify
 from longsynth.privacy.noise import OPENDP
-from longsynth.redteam.fast_noise import FastNoise
+from longsynth.release.folder import Release, release_files
+from longsynth.release.signing import sign, signer_named
+from longsynth.release.verify import verify
+from longsynth.system.folders import as_json
 from support import ConstantNoise, NoNoise, random_cohort, small_plan
 
 FITTER, STEWARD = "data engineer", "data steward"

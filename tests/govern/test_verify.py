@@ -13,15 +13,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from longsynth import Bundle, Refused, ReleaseError, fit, load_release, model_of
-from longsynth.govern.ledger_file import ledger_json
 from longsynth.govern.provenance import Provenance
-from longsynth.govern.release import ALLOWED, Release, as_json, release_files
-from longsynth.govern.statement import odds_in_words, statement
-from longsynth.govern.synthetic_folder import Recipe, write_synthetic
-from longsynth.govern.verify import verify
 from longsynth.privacy.curator import Curator
 from longsynth.privacy.ledger import Ledger
 from longsynth.privacy.noise import OPENDP
+from longsynth.release.folder import ALLOWED, Release, release_files
+from longsynth.release.ledger_file import ledger_json
+from longsynth.release.statement import odds_in_words, statement
+from longsynth.release.synthetic_folder import Recipe, write_synthetic
+from longsynth.release.verify import verify
+from longsynth.system.folders import as_json
 from support import NoNoise, random_cohort, small_plan, small_schema
 
 

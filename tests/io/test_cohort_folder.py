@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from longsynth.errors import CohortError, Refused, SchemaError
-from longsynth.io.by_patient import ROWS
-from longsynth.io.tables import CohortFolder, read_cohort
-from longsynth.io.writer import write_cohort
-from longsynth.simulate import simulate, simulated_schema
+from longsynth.reading.by_patient import ROWS
+from longsynth.reading.simulation import simulate, simulated_schema
+from longsynth.reading.tables import CohortFolder, read_cohort
+from longsynth.system.errors import CohortError, Refused, SchemaError
+from longsynth.writing.writer import write_cohort
 
 Read = Callable[..., list[Any]]
 Write = Callable[..., Path]

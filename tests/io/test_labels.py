@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from longsynth.io.plain import LONGEST, column_types, is_plain
-from longsynth.io.tables import CohortFolder
-from longsynth.io.writer import write_cohort
+from longsynth.reading.plain import LONGEST, column_types, is_plain
+from longsynth.reading.tables import CohortFolder
+from longsynth.writing.writer import write_cohort
 from support import random_cohort, small_schema
 
 MANY = 2000
@@ -93,7 +93,7 @@ def test_a_long_text_that_many_rows_repeat_is_held_once(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
-from longsynth.io.tables import read_cohort
+from longsynth.reading.tables import read_cohort
 read_cohort(sys.argv[1])
 print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 """

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from longsynth.io.tables import CohortFolder, read_cohort
-from longsynth.io.writer import write_cohort
-from longsynth.records import Cohort
-from longsynth.schema_file import load_schema
+from longsynth.reading.records import Cohort
+from longsynth.reading.tables import CohortFolder, read_cohort
+from longsynth.schema.file import load_schema
+from longsynth.writing.writer import write_cohort
 from ward import STATIC, ward_cohort, ward_schema
 
 VARIABLES: list[dict[str, Any]] = [

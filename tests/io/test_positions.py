@@ -4,8 +4,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from longsynth.io.sql import level_code
-from longsynth.schema import Labels
+from longsynth.reading.sql import level_code
+from longsynth.schema.schema import Labels
 
 WHOLE = {pa.int8(): "TINYINT", pa.int64(): "BIGINT", pa.uint64(): "UBIGINT"}
 

@@ -11,10 +11,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longsynth.records import Cohort
-from longsynth.schema import Schema
-from longsynth.slots import Rows, pack, row_counts
-from longsynth.variable import Variable
+from longsynth.reading.records import Cohort
+from longsynth.reading.slots import Rows, pack, row_counts
+from longsynth.schema.schema import Schema
+from longsynth.schema.variable import Variable
 
 Row = tuple[float, list[float]]  # time, and a value of each variable
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longsynth.records import Cohort
-from longsynth.schema import Schema
-from longsynth.slots import Rows, pack
+from longsynth.reading.records import Cohort
+from longsynth.reading.slots import Rows, pack
+from longsynth.schema.schema import Schema
 
 NAN = np.nan
 

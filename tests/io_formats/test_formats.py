@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from longsynth import fit, model_of, plan, sample
-from longsynth.importers.importing import import_cohort
-from longsynth.io.formats import FORMATS
-from longsynth.io.tables import read_cohort
-from longsynth.records import Cohort
-from longsynth.schema import Schema
-from longsynth.synthetic import Synthetic
+from longsynth.reading.importing import import_cohort
+from longsynth.reading.records import Cohort
+from longsynth.reading.tables import read_cohort
+from longsynth.sampling.synthetic import Synthetic
+from longsynth.schema.schema import Schema
+from longsynth.writing.formats import FORMATS
 
 SLOTS = 5
 DOCS = Path(__file__).parents[2] / "docs"

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leaks.sentinels import FAR_HOURS, HOURS, MARK, VALID, WHOLE, WILD
-from longsynth.schema_file import dump
+from longsynth.schema.file import dump
 from support import small_schema
 
 PATIENTS, SLOTS = 40, 4

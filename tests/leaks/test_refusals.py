@@ -14,9 +14,9 @@ from leaks.planted import tables, write_csv, write_parquet
 from leaks.scenarios import PROMISE, Step
 from leaks.sentinels import DIGITS, MARK, NEEDLES, SHORT, found_in, found_in_error
 from leaks.test_every_command import run
-from longsynth.errors import CohortError, Refused
-from longsynth.io.tables import CohortFolder
-from longsynth.reader_errors import without_cells
+from longsynth.reading.tables import CohortFolder
+from longsynth.system.errors import CohortError, Refused
+from longsynth.system.reader_errors import without_cells
 
 
 def _csv(change: Callable[[bytes], bytes], table: str = "observations") -> Callable[[Path], None]:

@@ -18,7 +18,7 @@ import pytest
 from leaks.planted import write_parquet
 from leaks.scenarios import PROMISE
 from leaks.sentinels import NEEDLES, SHORT, found_in
-from longsynth.io.tables import CohortFolder
+from longsynth.reading.tables import CohortFolder
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -40,7 +40,7 @@ class Fit:
         for folder in (self.scratch, self.home, self.work):
             folder.mkdir()
         environment = os.environ | {"TMPDIR": str(self.scratch), "HOME": str(self.home)}
-        command = [sys.executable, "-m", "longsynth.cli", "fit", str(cohort), *PROMISE]
+        command = [sys.executable, "-m", "longsynth.commands", "fit", str(cohort), *PROMISE]
         self.process = subprocess.Popen(
             [*command, "--out", str(self.work / "run")],
             stdout=subprocess.PIPE,

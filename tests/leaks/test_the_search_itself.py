@@ -32,7 +32,7 @@ from leaks.sentinels import (
     found_in_error,
     found_under,
 )
-from longsynth.report.terminal import stdout
+from longsynth.show.terminal import stdout
 
 X, ID = VALID[0], f"{MARK}-03"
 FORMS = {

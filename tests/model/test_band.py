@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from longsynth import fit
+from longsynth.audit.game.fast_noise import FastNoise
 from longsynth.bundle import Bundle, decode
 from longsynth.methods.private import trust
-from longsynth.model.covariance import within_band
 from longsynth.privacy.ledger import Released
 from longsynth.privacy.statistic import Statistic, kept
-from longsynth.redteam.fast_noise import FastNoise
-from longsynth.schema import Schema
+from longsynth.sampling.covariance import within_band
+from longsynth.schema.schema import Schema
 from support import random_cohort, small_plan, small_schema
 from ward import ward_cohort, ward_schema
 

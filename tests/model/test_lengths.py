@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longsynth.conditions import condition_matrix
-from longsynth.model.auxiliary import gaps_from, shrunken_means
-from longsynth.model.covariance import residual_covariance
-from longsynth.model.lengths import (
+from longsynth.sampling.auxiliary import gaps_from, shrunken_means
+from longsynth.sampling.covariance import residual_covariance
+from longsynth.sampling.lengths import (
     LEAST_SHARE,
     MOST_BINS,
     Lengths,
@@ -18,8 +17,9 @@ from longsynth.model.lengths import (
     length_edges,
     lengths_of,
 )
-from longsynth.model.mean import gram_of_strata, means_in_use
-from longsynth.schema import Schema
+from longsynth.sampling.mean import gram_of_strata, means_in_use
+from longsynth.schema.conditions import condition_matrix
+from longsynth.schema.schema import Schema
 from support import small_schema
 
 EVENTS = small_schema().strata[:, 2]

@@ -5,21 +5,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longsynth.conditions import condition_matrix
-from longsynth.layout import layout_of
-from longsynth.model.auxiliary import shrunken_means
-from longsynth.model.covariance import (
+from longsynth.encoding.scaling import Scaling
+from longsynth.sampling.auxiliary import shrunken_means
+from longsynth.sampling.covariance import (
     block_band,
     clipped_spectrum,
     residual_covariance,
     residual_variance,
 )
-from longsynth.model.gaps import LEAST_VARIANCE, Gaps, gap_variance
-from longsynth.model.lengths import Users
-from longsynth.model.masks import Masks, repaired
-from longsynth.model.mean import gram_of_strata, positive_part, ridge_solution
-from longsynth.model.strata import population_masses, synthesis_strata
-from longsynth.scaling import Scaling
+from longsynth.sampling.gaps import LEAST_VARIANCE, Gaps, gap_variance
+from longsynth.sampling.lengths import Users
+from longsynth.sampling.masks import Masks, repaired
+from longsynth.sampling.mean import gram_of_strata, positive_part, ridge_solution
+from longsynth.sampling.strata import population_masses, synthesis_strata
+from longsynth.schema.conditions import condition_matrix
+from longsynth.schema.layout import layout_of
 from support import small_schema
 
 histograms = st.lists(st.floats(-50, 500), min_size=12, max_size=12).map(np.array)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from longsynth.model.covariance import Spectrum, clipped_spectrum
-from longsynth.model.score import ScorePath, noise_levels
-from longsynth.scaling import Scaling
+from longsynth.encoding.scaling import Scaling
+from longsynth.sampling.covariance import Spectrum, clipped_spectrum
+from longsynth.sampling.score import ScorePath, noise_levels
 from support import small_schema
 
 SCHEMA = small_schema().settled(100)

@@ -75,7 +75,7 @@ class Verdict:
 
 def write_ordinary_cohort(tree: Path, tests: Path, folder: Path) -> None:
     import_from(tree, tests)
-    from longsynth.io.writer import write_cohort
+    from longsynth.writing.writer import write_cohort
     from support import random_cohort, small_schema
 
     folder.mkdir()
@@ -136,7 +136,7 @@ def _broken(cohort: Path, own: Path) -> str:
 
 
 def _command(arguments: list[str]) -> tuple[int, str]:
-    from longsynth.cli import main
+    from longsynth.commands.__main__ import main
 
     said, sys.argv = io.StringIO(), ["longsynth", *arguments]
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):

@@ -13,7 +13,7 @@ SCRIPTS = re.findall(r"(\S+\.py)(.*)", (ROOT / "Makefile").read_text())
 
 
 def test_the_night_has_games_fuzzing_and_kills() -> None:
-    wanted = {"benchmarks/game.py", "tests/fuzz/fuzz.py", "tests/atomic/kill_campaign.py"}
+    wanted = {"lab/game.py", "tests/fuzz/fuzz.py", "tests/atomic/kill_campaign.py"}
     assert wanted <= {script for script, _ in SCRIPTS}
 
 

@@ -31,11 +31,16 @@ def test_the_wheel_works_when_installed_outside_the_checkout(tmp_path: Path) -> 
         ["-c", "import longsynth; print(longsynth.__file__)"], tmp_path, PYTHONPATH=str(place)
     )
     assert found.stdout.startswith(str(place))
-    assert (place / "longsynth/simulate/schema.yaml").is_file()
-    assert (place / "longsynth/benchmark/paper/study.tex").is_file()
-    assert (place / "longsynth/dossier/templates/style.css").is_file()
-    assert list((place / "longsynth/dossier/templates/fonts").glob("*.woff2"))
+    assert (place / "longsynth/reading/simulated.yaml").is_file()
+    assert sorted(p.name for p in place.iterdir() if p.suffix != ".dist-info") == [
+        "bin",
+        "longsynth",
+    ]
+    assert (place / "longsynth/show/dossier/templates/style.css").is_file()
+    assert list((place / "longsynth/show/dossier/templates/fonts").glob("*.woff2"))
     assert (place / "longsynth/py.typed").is_file()
     assert (place / "longsynth/privacy/README.md").is_file()
-    shown = run(["-m", "longsynth.cli", "demo", "--out", "demo"], tmp_path, PYTHONPATH=str(place))
+    shown = run(
+        ["-m", "longsynth.commands", "demo", "--out", "demo"], tmp_path, PYTHONPATH=str(place)
+    )
     assert "checks hold" in shown.stdout

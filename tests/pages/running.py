@@ -24,7 +24,7 @@ CHEAPER = {
     r"bench population.* --out .*": ["--seeds", "1", "--train-patients", "60"],
 }
 _SHIM = """import re, sys
-from longsynth.cli import main
+from longsynth.commands.__main__ import main
 if __name__ == "__main__":  # processes that it starts read this file again
     typed = " ".join(sys.argv[1:])
     for command, cheaper in {cheaper}.items():

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import strategies as st
 
 from longsynth.methods.method import PrivateMethod
-from longsynth.one_thread import one_thread
 from longsynth.privacy.errors import ArithmeticFault
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution, add_up
-from longsynth.records import Cohort
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort
+from longsynth.schema.schema import Schema
+from longsynth.system.one_thread import one_thread
 from support import earlier, one_patient
 
 Pair = tuple[Cohort, Cohort]

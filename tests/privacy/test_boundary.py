@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from longsynth import privacy, run_fit
-from longsynth.io.writer import write_cohort
+from longsynth.writing.writer import write_cohort
 from support import random_cohort, small_schema
 
 ROOT = Path(__file__).parents[2]
 BOTH = """
 import sys
-from longsynth.cli import main
+from longsynth.commands.__main__ import main
 for command in (["sample", "release", "--patients", "500", "--seed", "5", "--out", "drawn"],
                 ["verify", "release", "drawn"]):
     sys.argv = ["longsynth", *command]

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from longsynth.engines.spark.executor import unquoted
-from longsynth.errors import CohortError, Refused
-from longsynth.importers.importing import import_cohort
-from longsynth.io.tables import read_cohort
-from longsynth.reader_errors import without_cells
-from longsynth.schema_file import dump
+from longsynth.reading.importing import import_cohort
+from longsynth.reading.tables import read_cohort
+from longsynth.schema.file import dump
+from longsynth.system.errors import CohortError, Refused
+from longsynth.system.reader_errors import without_cells
 from readers.small_sources import imported, meds
 from support import small_schema
 

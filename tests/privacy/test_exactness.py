@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from longsynth.encoding import one_hot
+from longsynth.encoding.rows import one_hot
 from longsynth.engines.local import sum_over
 from longsynth.privacy.errors import ArithmeticFault, Refused
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
@@ -21,7 +21,7 @@ from longsynth.privacy.sums import (
     add_up,
     require_exact,
 )
-from longsynth.records import Cohort
+from longsynth.reading.records import Cohort
 from support import earlier, random_cohort, small_plan, small_schema
 
 GRAM = Statistic("g", "g", "gram", right=5, right_squared=5 * 4096**2, grid=4096)

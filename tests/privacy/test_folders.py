@@ -11,18 +11,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from longsynth import Bundle, Schema, fit, scratch
-from longsynth.folders import new_folder
-from longsynth.govern import verify as verifying
-from longsynth.govern.form.allows import schema_sha256
+from longsynth import Bundle, Schema, fit
 from longsynth.govern.provenance import Provenance
-from longsynth.govern.release import FORMAT, Release, release_files
-from longsynth.govern.statement import statement
-from longsynth.govern.synthetic_folder import Recipe, recipe_json
-from longsynth.govern.verify import verify
 from longsynth.methods.private.trust import Trust
+from longsynth.release import verify as verifying
+from longsynth.release.folder import FORMAT, Release, release_files
+from longsynth.release.form_check import schema_sha256
+from longsynth.release.statement import statement
+from longsynth.release.synthetic_folder import Recipe, recipe_json
+from longsynth.release.verify import verify
 from longsynth.sample import CHUNK
-from longsynth.scratch import PREFIX, ScratchFolder
+from longsynth.system import scratch
+from longsynth.system.folders import new_folder
+from longsynth.system.scratch import PREFIX, ScratchFolder
 from support import random_cohort, small_plan, small_schema
 
 SECRET = 0.123456789

@@ -2,8 +2,8 @@
 
 import pytest
 
-from longsynth.redteam.game import play
-from longsynth.redteam.report import GameReport
+from longsynth.audit.game.game import play
+from longsynth.audit.game.report import GameReport
 from support import small_plan, small_schema
 
 

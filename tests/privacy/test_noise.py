@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 from longsynth import fit
+from longsynth.audit.game.scene import given_by
 from longsynth.plan import Plan
 from longsynth.privacy.noise import OpenDPNoise
-from longsynth.records import Cohort
-from longsynth.redteam.scene import given_by
+from longsynth.reading.records import Cohort
 from support import random_cohort, small_plan, small_schema
 
 ALPHA = 1e-6

@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 from rich.progress import Progress
 
-from longsynth.benchmark.printed import AS_PRINTED
-from longsynth.cli import main
+from longsynth.commands.__main__ import main
 from longsynth.engines import kernel
-from longsynth.io import by_patient, streams
 from longsynth.methods.private.copula import calibration
 from longsynth.privacy.noise import OpenDPNoise
+from longsynth.reading import by_patient, streams
+from longsynth_lab.printed import AS_PRINTED
 from privacy.unlike_cohorts import (
     NAMES,
     OTHERS,

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from longsynth import Refused, fit
-from longsynth.benchmark.printed import AS_PRINTED
 from longsynth.engines import kernel
 from longsynth.engines.kernel import batch_sums
-from longsynth.errors import DependentRows
 from longsynth.methods.method import PrivateMethod
 from longsynth.methods.registry import METHODS
 from longsynth.plan import Plan, plan_of
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.sums import Contribution
-from longsynth.records import Cohort
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort
+from longsynth.schema.schema import Schema
+from longsynth.system.errors import DependentRows
+from longsynth_lab.printed import AS_PRINTED
 from support import SLOTS, NoNoise, earlier, random_cohort, small_schema
 from third_party import Honest, Repeats, repeated
 

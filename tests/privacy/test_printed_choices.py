@@ -9,17 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longsynth import encoding, fit, model_of, plan, sample
-from longsynth.benchmark.printed import AS_PRINTED, DEPARTURES
+from longsynth import fit, model_of, plan, sample
 from longsynth.bundle import Bundle
-from longsynth.constants import Constants
+from longsynth.encoding import rows as encoding
 from longsynth.fit import fit_without_privacy
-from longsynth.govern.ledger_file import natural
 from longsynth.plan import Plan
-from longsynth.records import Cohort
-from longsynth.schema import Schema
-from longsynth.schema_file import dump, parse_text
-from longsynth.synthetic import Synthetic
+from longsynth.reading.records import Cohort
+from longsynth.release.ledger_file import natural
+from longsynth.sampling.synthetic import Synthetic
+from longsynth.schema.constants import Constants
+from longsynth.schema.file import dump, parse_text
+from longsynth.schema.schema import Schema
+from longsynth_lab.printed import AS_PRINTED, DEPARTURES
 from privacy.neighbouring_records import records
 from support import NoNoise, one_patient, random_cohort, small_plan, small_schema, together
 from ward import ward_cohort, ward_schema

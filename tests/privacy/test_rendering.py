@@ -31,25 +31,25 @@ from injection import (
 )
 from longsynth import Bundle, Refused, fit, model_of
 from longsynth.commands.app import app
-from longsynth.dossier.gather import gather
-from longsynth.dossier.noise import draw
-from longsynth.dossier.page import public_page
-from longsynth.errors import SchemaError
-from longsynth.escaping import cell, figure, markdown, shell
 from longsynth.govern.form.file import FORMAT, Form
-from longsynth.govern.form.page import html_page, markdown_page
 from longsynth.govern.keys import load_private, make_keys
 from longsynth.govern.provenance import Account, Provenance, Receipt
-from longsynth.govern.release import Release, release_files
-from longsynth.govern.signing import sign
-from longsynth.govern.standing import standing
-from longsynth.govern.statement import statement
-from longsynth.govern.synthetic_folder import Recipe, write_synthetic
-from longsynth.govern.verify import verify
-from longsynth.io.writer import write_cohort
 from longsynth.privacy.budget import Budget
-from longsynth.schema import Schema
-from longsynth.schema_file import parse_text
+from longsynth.release.folder import Release, release_files
+from longsynth.release.signing import sign
+from longsynth.release.statement import statement
+from longsynth.release.status import standing
+from longsynth.release.synthetic_folder import Recipe, write_synthetic
+from longsynth.release.verify import verify
+from longsynth.schema.file import parse_text
+from longsynth.schema.schema import Schema
+from longsynth.show.dossier.gather import gather
+from longsynth.show.dossier.noise import draw
+from longsynth.show.dossier.page import public_page
+from longsynth.show.form_page import html_page, markdown_page
+from longsynth.system.errors import SchemaError
+from longsynth.system.escaping import cell, figure, markdown, shell
+from longsynth.writing.writer import write_cohort
 from support import random_cohort, small_plan, small_schema
 
 PLAIN = "plain words"

@@ -10,8 +10,6 @@ from _pytest.mark import ParameterSet
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from longsynth.benchmark.printed import AS_PRINTED
-from longsynth.conditions import condition_matrix
 from longsynth.methods.method import PrivateMethod
 from longsynth.methods.private.copula.method import CopulaScore
 from longsynth.methods.private.dp_markov import DPMarkov
@@ -19,8 +17,10 @@ from longsynth.methods.private.dp_score import DPScore
 from longsynth.methods.private.markov_rule import SMOOTHED
 from longsynth.methods.private.trust import Trust
 from longsynth.privacy.sums import Contribution
-from longsynth.records import Cohort
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort
+from longsynth.schema.conditions import condition_matrix
+from longsynth.schema.schema import Schema
+from longsynth_lab.printed import AS_PRINTED
 from privacy.neighbouring_records import (
     Pair,
     added,

@@ -12,17 +12,17 @@ import pytest
 
 import longsynth
 from longsynth import Bundle, Refused, ReleaseError, fit, load_release, plan
-from longsynth.govern.finding import Finding
-from longsynth.govern.release import Release, read_release, release_files
-from longsynth.govern.verify import verify
 from longsynth.methods.method import PrivateMethod
 from longsynth.methods.origins import code_hash, installed_here, origin_of
 from longsynth.methods.private.dp_score import DPScore
 from longsynth.methods.registry import METHODS, method_named
-from longsynth.origin import Origin, read_origin
 from longsynth.plan import plan_of
 from longsynth.privacy.budget import Budget
-from longsynth.version import OPENDP_VERSION, VERSION
+from longsynth.release.folder import Release, read_release, release_files
+from longsynth.release.verify import verify
+from longsynth.system.finding import Finding
+from longsynth.system.origin import Origin, read_origin
+from longsynth.system.version import OPENDP_VERSION, VERSION
 from support import random_cohort, small_schema
 from third_party import PACKAGE, Honest, install
 from third_party import VERSION as THEIRS

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from longsynth import simulated_schema
-from longsynth.io.writer import write_cohort
-from longsynth.records import Cohort
-from longsynth.schema_file import dump
-from longsynth.simulate import simulate
+from longsynth.reading.records import Cohort
+from longsynth.reading.simulation import simulate
+from longsynth.schema.file import dump
+from longsynth.writing.writer import write_cohort
 from support import write_cells
 from ward import STATIC, ward_cohort, ward_schema
 

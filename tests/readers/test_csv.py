@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fuzz.cohorts import SCHEMA
-from longsynth.errors import CohortError
-from longsynth.importers.importing import Imported, import_cohort
+from longsynth.reading.importing import Imported, import_cohort
+from longsynth.system.errors import CohortError
 from readers.small_sources import rows_of
 
 HEADER = "patient_id,time,pulse,oxygen\n"

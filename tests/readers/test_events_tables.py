@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from longsynth.errors import CohortError, SchemaError
-from longsynth.io.tables import read_cohort
+from longsynth.reading.tables import read_cohort
+from longsynth.system.errors import CohortError, SchemaError
 from readers.small_sources import FAHRENHEIT, imported, rows_of, write
 
 SCHEMA: dict[str, Any] = {

@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from longsynth.importers.importing import import_cohort
-from longsynth.io.tables import CohortFolder
-from longsynth.sources import Dataset, Source
+from longsynth.reading.importing import import_cohort
+from longsynth.reading.tables import CohortFolder
+from longsynth.schema.mapping import Dataset, Source
 from readers.small_sources import rows_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "import.md").read_text("utf-8")

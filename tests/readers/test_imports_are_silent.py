@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from longsynth import cli
-from longsynth.importers.importing import import_cohort
+from longsynth.commands import __main__ as cli
+from longsynth.reading.importing import import_cohort
 from readers.small_sources import (
     SCHEMA,
     START,

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from longsynth import cli
+from longsynth.commands import __main__ as cli
 from readers.small_sources import (
     MEDS_ROWS,
     SCHEMA,

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from meds import DataSchema
 
-from longsynth.errors import CohortError, SchemaError
-from longsynth.io.tables import read_cohort
+from longsynth.reading.tables import read_cohort
+from longsynth.system.errors import CohortError, SchemaError
 from readers.small_sources import (
     MEDS_ROWS,
     MEDS_TYPES,

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from longsynth.errors import SchemaError
+from longsynth.system.errors import SchemaError
 from readers.small_sources import (
     PEOPLE,
     ROWS,

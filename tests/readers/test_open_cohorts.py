@@ -7,8 +7,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from longsynth.importers.importing import Format, import_cohort
-from longsynth.io.tables import CohortFolder
+from longsynth.reading.importing import Format, import_cohort
+from longsynth.reading.tables import CohortFolder
 
 COHORTS = Path(os.environ.get("LONGSYNTH_COHORTS", ""))
 SCHEMAS = Path(__file__).parents[2] / "examples" / "schemas"

@@ -8,8 +8,8 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from longsynth.errors import CohortError
-from longsynth.importers.importing import import_cohort
+from longsynth.reading.importing import import_cohort
+from longsynth.system.errors import CohortError
 from readers.demo_tables import demo_tables
 from readers.postgres_server import binaries, running
 from readers.small_sources import (
@@ -99,7 +99,7 @@ def test_more_rows_than_one_fetch_are_read(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     omop_postgres(server)
-    monkeypatch.setattr("longsynth.importers.cdm_postgres.ROWS", 2)
+    monkeypatch.setattr("longsynth.reading.formats.cdm_postgres.ROWS", 2)
     assert renumbered(rows_of(imported("omop", in_cdm(server), tmp_path))) == ROWS
 
 

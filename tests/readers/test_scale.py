@@ -22,7 +22,7 @@ variables:
 PROGRAM = """
 import sys
 from pathlib import Path
-from longsynth.importers.importing import import_cohort
+from longsynth.reading.importing import import_cohort
 here = Path(sys.argv[1])
 import_cohort("events", str(here), here / "s.yaml", here / "out")
 print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longsynth import encoding
+from longsynth.audit.game.game import play
+from longsynth.audit.game.report import GameReport
+from longsynth.encoding import rows as encoding
 from longsynth.methods.private import lines
 from longsynth.plan import Plan
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.curator import planned_ledger
 from longsynth.privacy.sums import Contribution
-from longsynth.redteam.game import play
-from longsynth.redteam.report import GameReport
 from support import small_schema
 
 

@@ -6,8 +6,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from longsynth.privacy.budget import epsilon_of
-from longsynth.redteam.bounds import (
+from longsynth.audit.game.bounds import (
     Separation,
     counted_epsilon,
     gaussian_epsilon,
@@ -15,6 +14,7 @@ from longsynth.redteam.bounds import (
     standard_error,
     trials_for,
 )
+from longsynth.privacy.budget import epsilon_of
 
 DELTA = 1e-5
 

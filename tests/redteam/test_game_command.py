@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from longsynth.audit.game.report import read_report
 from longsynth.commands.app import app
-from longsynth.errors import Refused
 from longsynth.fit import fit
-from longsynth.govern.release import Release, release_files
 from longsynth.privacy.noise import OpenDPNoise
-from longsynth.redteam.report import read_report
-from longsynth.schema_file import dump
+from longsynth.release.folder import Release, release_files
+from longsynth.schema.file import dump
+from longsynth.system.errors import Refused
 from support import random_cohort, small_plan, small_schema
 
 FEW = ["--trials", "20", "--opendp-trials", "10"]
@@ -131,7 +131,7 @@ def test_an_altered_release_is_not_played(run: Path, tmp_path: Path) -> None:
 def test_a_refusal_is_exit_code_2_and_a_finished_game_0_in_a_process_of_its_own(
     schema: Path,
 ) -> None:
-    command = [sys.executable, "-W", "error", "-m", "longsynth.cli", "attack", "game"]
+    command = [sys.executable, "-W", "error", "-m", "longsynth.commands", "attack", "game"]
     environment = os.environ | {"NO_COLOR": "1"}
     for arguments, code in (([*CLAIM, *FEW, "--jobs", "2"], 0), (["--patients", "9"], 2)):
         done = subprocess.run(

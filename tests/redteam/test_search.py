@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from longsynth.audit.game.candidates import bystanders, changed, in_stratum, ordinary, structured
+from longsynth.audit.game.scene import given_by, scene_of, squared_length
+from longsynth.audit.game.search import Worst, worst_pairs
 from longsynth.plan import plan
-from longsynth.records import Cohort
-from longsynth.redteam.candidates import bystanders, changed, in_stratum, ordinary, structured
-from longsynth.redteam.scene import given_by, scene_of, squared_length
-from longsynth.redteam.search import Worst, worst_pairs
-from longsynth.schema import Schema
-from longsynth.simulate import simulated_schema
+from longsynth.reading.records import Cohort
+from longsynth.reading.simulation import simulated_schema
+from longsynth.schema.schema import Schema
 from redteam.game_support import two_stage_plan
 from support import small_plan, small_schema
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longsynth.report.compare import compare
-from longsynth.report.plots import plot_all
+from longsynth.show.compare import compare
+from longsynth.show.plots import plot_all
 from ward import MISSING, NAMES, SLOTS, STATIC, VARIABLES, ward_cohort, ward_schema
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from longsynth.layout import Layout
-from longsynth.schema import Schema, SlotRule
-from longsynth.schema_file import dump, parse_text
+from longsynth.schema.file import dump, parse_text
+from longsynth.schema.layout import Layout
+from longsynth.schema.schema import Schema, SlotRule
 from ward import ward_schema
 
 PULSE = {"name": "pulse", "kind": "continuous", "bounds": [20, 220], "bounds_from": "a monitor"}

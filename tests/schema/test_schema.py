@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from longsynth.constants import Constants, Settled
-from longsynth.schema import Schema, stratum_of
-from longsynth.variable import RESERVED
+from longsynth.schema.constants import Constants, Settled
+from longsynth.schema.schema import Schema, stratum_of
+from longsynth.schema.variable import RESERVED
 
 PULSE = {"name": "pulse", "kind": "continuous", "bounds": [20, 220], "bounds_from": "a monitor"}
 Content = dict[str, Any]

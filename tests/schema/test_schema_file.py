@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longsynth.constants import Constants
-from longsynth.errors import SchemaError
-from longsynth.outside_text import fault
-from longsynth.schema import Labels, Protected, Schema, SlotRule, Time
-from longsynth.schema_file import dump, load_schema, parse_text
-from longsynth.variable import Variable
+from longsynth.schema.constants import Constants
+from longsynth.schema.file import dump, load_schema, parse_text
+from longsynth.schema.schema import Labels, Protected, Schema, SlotRule, Time
+from longsynth.schema.variable import Variable
+from longsynth.system.errors import SchemaError
+from longsynth.system.outside_text import fault
 
 GOOD = """\
 longsynth: 1

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import yaml
 
-from longsynth.records import Bools, Cohort, Floats
-from longsynth.simulate import population, simulate
+from longsynth.reading import simulation as population
+from longsynth.reading.records import Bools, Cohort, Floats
+from longsynth.reading.simulation import simulate
 
 LARGE = 20_000
 PAPER_SEEDS = (11, 22, 33, 44, 55)
@@ -22,7 +23,7 @@ def large() -> Cohort:
 
 @pytest.fixture(scope="module")
 def schema() -> dict[str, Any]:
-    text = files("longsynth.simulate").joinpath("schema.yaml").read_text(encoding="utf-8")
+    text = files("longsynth.reading").joinpath("simulated.yaml").read_text(encoding="utf-8")
     loaded: dict[str, Any] = yaml.safe_load(text)
     return loaded
 

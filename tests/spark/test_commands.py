@@ -13,9 +13,9 @@ import pytest
 
 from longsynth import fit, model_of, simulate, simulated_schema
 from longsynth.engines.spark.sampling import write_on_spark
-from longsynth.io.parts_writer import CHUNKS, write_parts
-from longsynth.io.writer import write_cohort
 from longsynth.sample import CHUNK, sample_chunks
+from longsynth.writing.parts_writer import CHUNKS, write_parts
+from longsynth.writing.writer import write_cohort
 from spark_sessions import LEAN, Sessions, why_not
 from support import random_cohort, small_plan
 
@@ -25,7 +25,7 @@ ENVIRONMENT = os.environ | {"JAVA_TOOL_OPTIONS": LEAN}
 
 
 def longsynth(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "longsynth.cli", *arguments]
+    command = [sys.executable, "-W", "error", "-m", "longsynth.commands", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=ENVIRONMENT)
 
 
@@ -87,7 +87,16 @@ def test_a_fit_on_spark_that_is_stopped_leaves_nothing_and_says_so_in_a_sentence
     (tmp_path / "scratch").mkdir()
     options = ["--epsilon", "4", "--delta", "1e-5", "--engine", "spark", "--master", "local[1]"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "longsynth.cli", "fit", "cohort", *options, "--out", "run"],
+        [
+            sys.executable,
+            "-m",
+            "longsynth.commands.__main__",
+            "fit",
+            "cohort",
+            *options,
+            "--out",
+            "run",
+        ],
         cwd=tmp_path,
         env=ENVIRONMENT | {"TMPDIR": str(tmp_path / "scratch")},
         stderr=subprocess.PIPE,

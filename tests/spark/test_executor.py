@@ -17,9 +17,9 @@ from longsynth.bundle import Bundle
 from longsynth.engines.local import sum_over
 from longsynth.engines.spark import executor
 from longsynth.engines.spark.partials import Totals
-from longsynth.io.columns import Roles, people_roles, row_roles
-from longsynth.io.reading import reading
 from longsynth.plan import Plan
+from longsynth.reading.columns import Roles, people_roles, row_roles
+from longsynth.reading.reading import reading
 
 pytest.importorskip("pyspark", reason="an executor asks Spark for the number of its part")
 

@@ -12,10 +12,10 @@ from leaks.planted import write_csv, write_parquet
 from leaks.sentinels import MARK, found_in_error
 from longsynth import CohortError, CohortFolder, Refused, SparkCohort, fit, plan
 from longsynth.engines.spark import cohort as spark_cohort
-from longsynth.errors import ArithmeticFault, DependentRows
 from longsynth.fit import fit_without_privacy
 from longsynth.plan import plan_of
 from longsynth.privacy.budget import Budget
+from longsynth.system.errors import ArithmeticFault, DependentRows
 from spark_sessions import Sessions
 from support import small_schema
 from third_party import Honest, Repeats

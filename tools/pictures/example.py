@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from longsynth import fit, model_of, plan, simulate, simulated_schema
 from longsynth.bundle import Bundle
-from longsynth.model.model import Model
-from longsynth.records import Cohort
+from longsynth.reading.records import Cohort
+from longsynth.sampling.model import Model
 
 PATIENTS, EPSILON, MANY = 504, 1, 20_000
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from longsynth import simulate
 from longsynth.methods.private.copula.reading import first
-from longsynth.model.copula.marginal import Marginal, marginal
+from longsynth.sampling.copula.marginal import Marginal, marginal
 from pictures.canvas import BLUE, FAINT, INK, NOTE, PUBLIC, RED, Axes, Canvas
 from pictures.example import PATIENTS, Example, released
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
-from longsynth.model.copula.latent import Latent, Thresholds
+from longsynth.sampling.copula.latent import Latent, Thresholds
 from pictures.canvas import BLUE, FAINT, INK, NOTE, PUBLIC, RED, Axes, Canvas
 from pictures.example import Example
 

@@ -5,9 +5,9 @@ from numpy.typing import NDArray
 
 from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.reading import correlations, first, lags_of, products
-from longsynth.model.copula.lags import Lags
-from longsynth.model.copula.latent import Latent
-from longsynth.model.model import Model
+from longsynth.sampling.copula.lags import Lags
+from longsynth.sampling.copula.latent import Latent
+from longsynth.sampling.model import Model
 from pictures.canvas import FAINT, INK, NOTE, PUBLIC, RED, Axes, Canvas
 from pictures.example import EPSILON, PATIENTS, Example
 

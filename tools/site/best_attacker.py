@@ -7,8 +7,8 @@ import re
 import sys
 from pathlib import Path
 
-from longsynth.govern.statement import Attacker, odds_in_words
 from longsynth.privacy.budget import Budget
+from longsynth.release.statement import Attacker, odds_in_words
 
 PAGE = Path(__file__).parents[2] / "docs/choose-epsilon.md"
 EPSILONS, DELTA = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 12.0), 1e-5

@@ -1,7 +1,7 @@
 """Agreement: cohorts can be compared only if their schemas describe the same record."""
 
-from longsynth.errors import Refused
-from longsynth.schema import Schema
+from longsynth.schema.schema import Schema
+from longsynth.system.errors import Refused
 
 
 def require_agreement(schemas: dict[str, Schema]) -> Schema:

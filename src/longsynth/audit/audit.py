@@ -14,7 +14,6 @@ from longsynth.audit.attacks.canary import Refit, canary_scores
 from longsynth.audit.attacks.membership import membership_scores
 from longsynth.audit.classifiers import MODELS, require_sklearn
 from longsynth.audit.fidelity import fidelity_scores
-from longsynth.audit.files import write_audit
 from longsynth.audit.result import (
     BASE_RATE,
     ON_REAL,
@@ -29,10 +28,8 @@ from longsynth.audit.result import (
 from longsynth.audit.score import Score
 from longsynth.audit.subgroups import subgroup_scores
 from longsynth.audit.utility import Predictions, base_rate, train_and_predict, utility_scores
-from longsynth.io.writer import Trajectories
-from longsynth.schema import Schema
-
-__all__ = ["AuditResult", "audit", "write_audit"]
+from longsynth.schema.schema import Schema
+from longsynth.writing.writer import Trajectories
 
 
 def audit(

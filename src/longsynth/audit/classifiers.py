@@ -8,7 +8,7 @@ import numpy as np
 
 from longsynth.audit.threads import single_thread
 from longsynth.audit.view import Floats, Ints
-from longsynth.errors import Refused
+from longsynth.system.errors import Refused
 
 ModelName = Literal["logistic", "boosted"]
 MODELS: tuple[ModelName, ...] = ("logistic", "boosted")

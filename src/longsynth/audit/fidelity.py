@@ -13,8 +13,8 @@ from longsynth.audit.comparisons.telling_apart import telling_apart
 from longsynth.audit.intervals import scored
 from longsynth.audit.score import Better, Score
 from longsynth.audit.view import Floats, weights
-from longsynth.io.writer import Trajectories
-from longsynth.schema import Schema
+from longsynth.schema.schema import Schema
+from longsynth.writing.writer import Trajectories
 
 COMPARISONS: tuple[Comparison, ...] = (
     marginals,

@@ -6,17 +6,17 @@ No budget is charged for it: what an audit says of real patients stays inside wi
 from pathlib import Path
 
 from longsynth.audit.attacks.canary import Refit
-from longsynth.errors import Refused
 from longsynth.fit import fit, fit_without_privacy
-from longsynth.govern.disclosed import holds_disclosed, read_disclosed
-from longsynth.govern.ledger_file import promised
-from longsynth.govern.release import load_release
-from longsynth.govern.synthetic_folder import RECIPE, read_recipe
 from longsynth.methods.registry import model_of
 from longsynth.plan import plan
-from longsynth.records import Cohort
+from longsynth.reading.records import Cohort
+from longsynth.release.disclosed import holds_disclosed, read_disclosed
+from longsynth.release.folder import load_release
+from longsynth.release.ledger_file import promised
+from longsynth.release.synthetic_folder import RECIPE, read_recipe
 from longsynth.sample import sample
-from longsynth.synthetic import Synthetic
+from longsynth.sampling.synthetic import Synthetic
+from longsynth.system.errors import Refused
 
 
 def refit_like(run: Path, synthetic: Path) -> Refit:

@@ -7,7 +7,7 @@ import numpy as np
 
 from longsynth.audit.score import Score
 from longsynth.audit.utility import Predictions
-from longsynth.schema import Schema
+from longsynth.schema.schema import Schema
 
 WARNING = "Computed from real patients: this folder is internal and may not leave."
 

@@ -9,7 +9,7 @@ from longsynth.audit.ranking import Ranking, ece
 from longsynth.audit.score import Better, Score
 from longsynth.audit.utility import FEW_EVENTS, Predictions, too_few
 from longsynth.audit.view import Bools, Floats
-from longsynth.schema import Schema
+from longsynth.schema.schema import Schema
 
 GROUPS = ("group0", "group1")
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from longsynth.audit.comparisons.levels import level_codes, level_count
 from longsynth.audit.view import Bools, Floats, Ints, View, inside, view
-from longsynth.io.writer import Trajectories
-from longsynth.schema import Schema
-from longsynth.variable import Variable
+from longsynth.schema.schema import Schema
+from longsynth.schema.variable import Variable
+from longsynth.writing.writer import Trajectories
 
 PER_NUMBER = ("mean", "last", "min", "max", "slope", "missing", "count")  # over time
 PER_PATIENT = ("gap_mean", "gap_sd", "slots")

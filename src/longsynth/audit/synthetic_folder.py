@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longsynth.audit.view import Floats
-from longsynth.errors import CohortError
-from longsynth.io.plain import column_types
-from longsynth.io.tables import read_cohort
-from longsynth.reader_errors import without_cells
-from longsynth.records import Cohort
-from longsynth.schema import Schema
-from longsynth.synthetic import Synthetic
+from longsynth.reading.plain import column_types
+from longsynth.reading.records import Cohort
+from longsynth.reading.tables import read_cohort
+from longsynth.sampling.synthetic import Synthetic
+from longsynth.schema.schema import Schema
+from longsynth.system.errors import CohortError
+from longsynth.system.reader_errors import without_cells
 
 
 def read_synthetic(folder: Path) -> tuple[Schema, Synthetic]:

@@ -19,8 +19,8 @@ from longsynth.audit.ranking import (
 from longsynth.audit.score import Better, Score
 from longsynth.audit.summaries import summaries
 from longsynth.audit.view import Floats, Ints, weights
-from longsynth.io.writer import Trajectories
-from longsynth.schema import Schema
+from longsynth.schema.schema import Schema
+from longsynth.writing.writer import Trajectories
 
 FEW_EVENTS = 10  # below this a ranking metric says next to nothing
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from longsynth.io.writer import Trajectories
-from longsynth.scaling import Scaling
-from longsynth.schema import Schema
+from longsynth.encoding.scaling import Scaling
+from longsynth.schema.schema import Schema
+from longsynth.writing.writer import Trajectories
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

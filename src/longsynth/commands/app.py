@@ -7,7 +7,7 @@ import typer
 
 from longsynth.commands.attack import app as attack
 from longsynth.commands.audit import audit
-from longsynth.commands.bench import app as bench
+from longsynth.commands.bench import bench
 from longsynth.commands.budget import app as budget
 from longsynth.commands.by_example import OneLineArguments, command
 from longsynth.commands.check import check
@@ -39,7 +39,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from longsynth.version import VERSION
+        from longsynth.system.version import VERSION
 
         typer.echo(f"longsynth {VERSION}")
         raise typer.Exit
@@ -83,7 +83,11 @@ _add(CHECK, verify, "verify run/release synthetic")
 _add(CHECK, audit, "audit --train cohort --test held-out --synthetic synthetic --out audit")
 _add(CHECK, dossier, "dossier run --out dossier.html")
 app.add_typer(attack, name="attack", rich_help_panel=CHECK)
-app.add_typer(bench, name="bench", rich_help_panel=CHECK)
+app.command(
+    rich_help_panel=CHECK,
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(bench)
 
 app.add_typer(budget, name="budget", rich_help_panel=GOVERN)
 app.add_typer(governance, name="governance", rich_help_panel=GOVERN)

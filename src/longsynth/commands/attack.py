@@ -9,15 +9,15 @@ import typer
 
 from longsynth.commands.by_example import command
 from longsynth.commands.options import USUAL, Accountings, Json, say
-from longsynth.errors import Refused
-from longsynth.escaping import cell, json_text
 from longsynth.methods import DEFAULT
+from longsynth.system.errors import Refused
+from longsynth.system.escaping import cell, json_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from longsynth.audit.game.report import GameReport
     from longsynth.plan import Plan
-    from longsynth.redteam.report import GameReport
 
 app = typer.Typer(
     no_args_is_help=True, help="Attack the privacy promise itself. Needs no data and reads none."
@@ -71,7 +71,7 @@ def game(
     Plays every ledger line and the whole bundle on the worst pair that it finds, with the best
     possible test. Exit 0 if the claim stands, 1 if it fails.
     """
-    from longsynth.redteam.game import play
+    from longsynth.audit.game.game import play
 
     given: dict[str, object] = {
         "schema": schema,
@@ -91,7 +91,7 @@ def game(
     if json:
         say(_as_json(report))
     else:
-        from longsynth.report.terminal import stdout
+        from longsynth.show.terminal import stdout
 
         show_game(stdout(), report, played)
     raise typer.Exit(0 if report.holds else 1)
@@ -99,8 +99,8 @@ def game(
 
 def _of_release(run: Path, given: dict[str, object]) -> tuple["Plan", str]:
     """The settings of a release: method, schema, N and budget are all in its ledger."""
-    from longsynth.govern.release import load_release
     from longsynth.plan import plan
+    from longsynth.release.folder import load_release
 
     if extra := [f"--{name}" for name, value in given.items() if value is not None]:
         raise Refused(
@@ -124,8 +124,8 @@ def _of_release(run: Path, given: dict[str, object]) -> tuple["Plan", str]:
 
 def _of_settings(given: dict[str, object]) -> tuple["Plan", str]:
     from longsynth.plan import plan
-    from longsynth.schema_file import load_schema
-    from longsynth.simulate import simulated_schema
+    from longsynth.reading.simulation import simulated_schema
+    from longsynth.schema.file import load_schema
 
     path = given.pop("schema")
     wanted = {name: value for name, value in given.items() if value is not None}
@@ -152,8 +152,8 @@ def _new_files(out: Path | None) -> tuple[Path, Path] | None:
 
 
 def _write(files: tuple[Path, Path] | None, report: "GameReport", played: str) -> None:
-    from longsynth.folders import write_whole
-    from longsynth.redteam.page import report_page
+    from longsynth.show.game_page import report_page
+    from longsynth.system.folders import write_whole
 
     if files is None:
         return
@@ -172,7 +172,7 @@ def show_game(console: "Console", report: "GameReport", played: str) -> None:
     from rich import box
     from rich.table import Table
 
-    from longsynth.redteam import page
+    from longsynth.show import game_page as page
 
     def show(heading: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
         table = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD)

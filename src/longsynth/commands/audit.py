@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longsynth.commands.options import Json, print_json, say
-from longsynth.escaping import cell
+from longsynth.system.escaping import cell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,14 +72,14 @@ def audit(
     """
     from longsynth.audit.agreement import require_agreement
     from longsynth.audit.audit import audit as judge
-    from longsynth.audit.audit import write_audit
     from longsynth.audit.classifiers import require_sklearn
-    from longsynth.audit.panels import drawn_from, write_panels
     from longsynth.audit.refit import refit_like
     from longsynth.audit.synthetic_folder import read_synthetic
-    from longsynth.errors import Refused
-    from longsynth.folders import new_folder
-    from longsynth.io.tables import read_cohort
+    from longsynth.reading.tables import read_cohort
+    from longsynth.show.audit_files import write_audit
+    from longsynth.show.audit_panels import drawn_from, write_panels
+    from longsynth.system.errors import Refused
+    from longsynth.system.folders import new_folder
 
     require_sklearn()
     refit = refit_like(canary, synthetic) if canary else None
@@ -113,7 +113,7 @@ def audit(
     if json:
         print_json(result.tidy())
         return
-    from longsynth.report.terminal import stdout
+    from longsynth.show.terminal import stdout
 
     _show(stdout(), result)
     say(f"Wrote {out}: computed from real patients, must not leave. Start with AUDIT.md.")
@@ -123,7 +123,7 @@ def audit(
 def _fits(wanted: bool) -> Iterator[Callable[[], None]]:
     """A bar of fits with canaries, on standard error of a terminal only."""
     from longsynth.audit.attacks.canary import COPIES, REFITS
-    from longsynth.report.terminal import progress_bar
+    from longsynth.system.progress import progress_bar
 
     if not wanted:
         yield lambda: None
@@ -134,8 +134,8 @@ def _fits(wanted: bool) -> Iterator[Callable[[], None]]:
 
 
 def _show(console: "Console", result: "AuditResult") -> None:
-    from longsynth.audit.page import NO_CANARIES, bound_said, group_warnings
     from longsynth.audit.result import REFITS, Source
+    from longsynth.show.audit_page import NO_CANARIES, bound_said, group_warnings
 
     console.print(_utility(result))
     console.print(_beside("fidelity", "Fidelity: distance from the test cohort", FIDELITY, result))
@@ -154,7 +154,7 @@ def _show(console: "Console", result: "AuditResult") -> None:
 def _utility(result: "AuditResult") -> "Table":
     from rich.table import Table
 
-    from longsynth.audit.page import heading, label, shown
+    from longsynth.show.audit_page import heading, label, shown
 
     table = Table(title="Utility: how well real test patients are predicted", title_justify="left")
     table.add_column("", no_wrap=True)
@@ -172,8 +172,8 @@ def _utility(result: "AuditResult") -> "Table":
 def _beside(section: str, title: str, metrics: tuple[str, ...], result: "AuditResult") -> "Table":
     from rich.table import Table
 
-    from longsynth.audit.page import heading, shown
     from longsynth.audit.result import SYNTHETIC, TRAINING, Source
+    from longsynth.show.audit_page import heading, shown
 
     table = Table("", title=title, title_justify="left")
     for name in (SYNTHETIC, TRAINING):
@@ -188,8 +188,8 @@ def _beside(section: str, title: str, metrics: tuple[str, ...], result: "AuditRe
 def _canaries(result: "AuditResult") -> "Table | None":
     from rich.table import Table
 
-    from longsynth.audit.page import heading, shown
     from longsynth.audit.result import REFITS, Source
+    from longsynth.show.audit_page import heading, shown
 
     scores = result.of("attacks", Source(REFITS))
     title = f"Canaries: four planted, one, and none ({result.refitted})"

@@ -1,143 +1,20 @@
-"""`longsynth bench`: the paper's study, and the table to steer by."""
+"""`longsynth bench`: studies that compare methods, of the lab that a checkout holds."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated, TypeVar
+from importlib.metadata import entry_points
 
 import typer
 
-from longsynth.commands.by_example import command
-from longsynth.commands.options import say
-from longsynth.errors import Refused
-from longsynth.folders import Note, interrupts, not_written
-
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Run studies on simulated patients: generators, metrics, attacks, tables, figures.",
-)
-
-Number = TypeVar("Number", int, float)
-Out = Annotated[Path, typer.Option("--out", help="A new folder, or one to continue.")]
-Jobs = Annotated[int, typer.Option(min=1, max=64, help="Processes; each uses one core.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue a folder; keep finished cells.")]
+from longsynth.system.errors import Refused
 
 
-@command(app, "bench paper --out study")
-def paper(
-    out: Out,
-    seeds: Annotated[
-        str | None, typer.Option(help="Populations, for instance 11,22,33,44,55.")
-    ] = None,
-    jobs: Jobs = 2,
-    resume: Resume = False,
-    check_paper: Annotated[
-        Path | None,
-        typer.Option(
-            "--check-paper", help="The paper's own paper.tex: compile it with this study's files."
-        ),
-    ] = None,
-) -> None:
-    """Run the paper's study: seven generators to all tables, figures and a checked report."""
-    from longsynth.benchmark.experiments import SEEDS
-    from longsynth.benchmark.paper_build import PaperSource, build_paper
-    from longsynth.benchmark.study import run_paper
-
-    chosen = _numbers(seeds, "--seeds", int) if seeds else SEEDS
-    source = PaperSource.read(check_paper) if check_paper else None
-    with _resumable(out):
-        found = run_paper(out, seeds=chosen, jobs=jobs, resume=resume)
-    for mismatch in found.mismatches:
-        say(f"MISMATCH {mismatch}", err=True)
-    say(
-        f"Wrote {out}: {found.checked:,} published numbers recomputed, "
-        f"{len(found.mismatches)} mismatches.\nNext: read {out / 'REPORT.md'}; plots and their "
-        f"data are in {out / 'figures'}, tables in {out / 'tables'}."
-    )
-    if source:
-        say(str(build_paper(out, source)))
-    raise typer.Exit(0 if found.valid else 1)
-
-
-@command(app, "bench population --methods dp-markov,trust --out population")
-def population(
-    out: Out,
-    methods: Annotated[
-        str | None, typer.Option(help="Generators, for instance dp-markov,trust; default all.")
-    ] = None,
-    epsilon: Annotated[str, typer.Option(help="Budgets, for instance 1,4,12.")] = "12",
-    seeds: Annotated[str | None, typer.Option(help="Populations; default 20 of them.")] = None,
-    train_patients: Annotated[int, typer.Option(min=20, help="Training patients.")] = 504,
-    jobs: Jobs = 2,
-    resume: Resume = False,
-) -> None:
-    """Judge generators on 20,000 fresh patients over 20 seeds: the table to steer by."""
-    from longsynth.benchmark.experiments import METHODS, STEERING_SEEDS
-    from longsynth.benchmark.study import run_population
-    from longsynth.methods import DEFAULT
-
-    chosen = _numbers(seeds, "--seeds", int) if seeds else STEERING_SEEDS
-    with _resumable(out):
-        text = run_population(
-            out,
-            methods=tuple(methods.split(",")) if methods else (*METHODS, DEFAULT),
-            epsilons=_numbers(epsilon, "--epsilon", float),
-            seeds=chosen,
-            train_patients=train_patients,
-            jobs=jobs,
-            resume=resume,
+def bench(ctx: typer.Context) -> None:
+    """Run studies on simulated patients. Needs a checkout of the source."""
+    lab = entry_points(group="longsynth.commands", name="bench")
+    if not lab:
+        raise Refused(
+            "the studies are not part of the package: clone the source of longsynth and run "
+            "`make install` in it."
         )
-    say(text.partition("## Groups")[0].rstrip())
-    say(f"\nWrote {out / 'POPULATION.md'} with intervals, and {out / 'results.parquet'}.")
-
-
-@command(app, "bench membership --out membership")
-def membership(
-    out: Out,
-    methods: Annotated[
-        str, typer.Option(help="Generators to attack.")
-    ] = "bootstrap,dp-markov,dp-score,trust,copula-score",
-    epsilon: Annotated[str, typer.Option(help="Budgets, for instance 1,4,12.")] = "1,4,12",
-    seeds: Annotated[str | None, typer.Option(help="Populations; default 20 of them.")] = None,
-    train_patients: Annotated[int, typer.Option(min=20, help="Training patients.")] = 504,
-    jobs: Jobs = 2,
-    resume: Resume = False,
-) -> None:
-    """Play a fair membership game over 20 seeds, beside what each budget allows."""
-    from longsynth.benchmark.experiments import STEERING_SEEDS
-    from longsynth.benchmark.study import run_membership
-
-    with _resumable(out):
-        text = run_membership(
-            out,
-            methods=tuple(methods.split(",")),
-            epsilons=_numbers(epsilon, "--epsilon", float),
-            seeds=_numbers(seeds, "--seeds", int) if seeds else STEERING_SEEDS,
-            train_patients=train_patients,
-            jobs=jobs,
-            resume=resume,
-        )
-    say(text[text.index("## What can be said") :].rstrip())
-    say(f"\nWrote {out / 'MEMBERSHIP.md'} and {out / 'results.parquet'}.")
-
-
-@contextmanager
-def _resumable(out: Path) -> Iterator[None]:
-    """Say how to go on after an interrupt or a full disk, while tables and plots are made too."""
-    kept = Note(f"Finished cells are kept in {out}: go on with --resume.")
-    try:
-        yield
-    except OSError as error:
-        error.add_note(kept)
-        raise not_written(out, error) from None
-    except BaseException as error:
-        if interrupts(error) and out.is_dir():
-            error.add_note(kept)
-        raise
-
-
-def _numbers(text: str, option: str, kind: Callable[[str], Number]) -> list[Number]:
-    try:
-        return [kind(part) for part in text.split(",")]
-    except ValueError:
-        raise Refused(f"{option} takes numbers with commas between, not {text!r}.") from None
+    studies = typer.main.get_command(next(iter(lab)).load())
+    code = studies(args=ctx.args, prog_name="longsynth bench", standalone_mode=False)
+    raise typer.Exit(code or 0)

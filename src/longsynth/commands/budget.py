@@ -9,8 +9,8 @@ import typer
 from longsynth.commands.by_example import command
 from longsynth.commands.findings import tell
 from longsynth.commands.options import USUAL, Accounting, Json, print_json, say
-from longsynth.escaping import cell
-from longsynth.suggesting import PROMISE, command_line
+from longsynth.system.escaping import cell
+from longsynth.system.suggesting import PROMISE, command_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -83,7 +83,7 @@ def show(
     if json:
         print_json(_as_json(found))
         return
-    from longsynth.report.terminal import stdout
+    from longsynth.show.terminal import stdout
 
     console, opened = stdout(), found.balance.opened
     owner = f" of {opened.owner}" if opened and opened.owner else ""
@@ -123,8 +123,9 @@ def verify(
 def _datasets(balance: "Balance") -> "Table":
     from rich.table import Table
 
-    from longsynth.govern.statement import as_typed, rounded_up
-    from longsynth.report.bars import bar
+    from longsynth.release.statement import rounded_up
+    from longsynth.show.bars import bar
+    from longsynth.system.escaping import as_typed
 
     table = Table(pad_edge=False)
     table.add_column("dataset", overflow="fold")
@@ -149,7 +150,7 @@ def _entries(found: "Examined") -> "Table":
     from rich.table import Table
 
     from longsynth.govern.book.events import event_json
-    from longsynth.govern.statement import as_typed
+    from longsynth.system.escaping import as_typed
 
     table = Table(pad_edge=False)
     table.add_column("no.", justify="right", no_wrap=True)

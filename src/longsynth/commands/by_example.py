@@ -6,9 +6,9 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from longsynth.escaping import shell
-from longsynth.outside_text import fault
 from longsynth.privacy.errors import Refused
+from longsynth.system.escaping import shell
+from longsynth.system.outside_text import fault
 
 
 class ByExample(TyperCommand):

@@ -7,7 +7,7 @@ import typer
 
 from longsynth.commands.engine import Engine, Engines, Master, Tables, cohort_on
 from longsynth.commands.options import Json, print_json, say
-from longsynth.suggesting import PROMISE, command_line
+from longsynth.system.suggesting import PROMISE, command_line
 
 
 def check(
@@ -23,7 +23,7 @@ def check(
 
     For the data holder alone: these are raw facts about patients, and must not leave.
     """
-    from longsynth.io.tables import CohortFolder
+    from longsynth.reading.tables import CohortFolder
 
     chosen = cohort_on(engine, cohort, master, tables, None)
     with CohortFolder(chosen) if isinstance(chosen, Path) else chosen as source:
@@ -31,7 +31,7 @@ def check(
     if json:
         print_json(found)
         return
-    from longsynth.report.terminal import show_reading, stdout
+    from longsynth.show.terminal import show_reading, stdout
 
     show_reading(stdout(), found)
     say(

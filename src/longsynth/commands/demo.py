@@ -12,6 +12,6 @@ def demo(
     ),
 ) -> None:
     """Simulate, fit, sample and verify in one go, and compare real with synthetic."""
-    from longsynth.demo import run_demo
+    from longsynth.commands.demo_run import run_demo
 
     run_demo(out)

@@ -37,7 +37,7 @@ def dossier(
 
     With --audit it holds figures about real patients: keep it inside.
     """
-    from longsynth.dossier.writing import write_dossier
+    from longsynth.show.dossier.writing import write_dossier
 
     written = write_dossier(run, out, audit=audit, governance=governance, pdf=pdf, redraws=redraws)
     files = " and ".join(map(str, written))

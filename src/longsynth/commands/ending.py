@@ -27,9 +27,9 @@ from typing import NoReturn
 
 import typer
 
-from longsynth.escaping import lines
-from longsynth.folders import notes, reason
 from longsynth.privacy.errors import ArithmeticFault, Refused
+from longsynth.system.escaping import lines
+from longsynth.system.folders import notes, reason
 
 STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 PIPE_CLOSED = 128 + signal.SIGPIPE

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from longsynth.commands.options import print_json, say
-from longsynth.escaping import lines
+from longsynth.system.escaping import lines
 
 if TYPE_CHECKING:
-    from longsynth.govern.finding import Finding
+    from longsynth.system.finding import Finding
 
 
 def held(findings: Sequence["Finding"]) -> str:
@@ -28,7 +28,7 @@ def tell(findings: Sequence["Finding"], *, json: bool, after: str = "", failing:
         raise typer.Exit(1 if failed else 0)
     from rich.text import Text
 
-    from longsynth.report.terminal import stdout
+    from longsynth.show.terminal import stdout
 
     console = stdout()
     for finding in findings:

@@ -17,7 +17,7 @@ from longsynth.commands.options import (
     say,
 )
 from longsynth.methods import DEFAULT
-from longsynth.suggesting import DRAW, command_line
+from longsynth.system.suggesting import DRAW, command_line
 
 
 def fit(
@@ -47,8 +47,9 @@ def fit(
 
     A method that is not private takes no budget and writes RUN/internal only.
     """
-    from longsynth.govern.statement import as_typed, delta_warning
-    from longsynth.run import run_fit
+    from longsynth.release.run import run_fit
+    from longsynth.release.statement import delta_warning
+    from longsynth.system.escaping import as_typed
 
     bundle = run_fit(
         cohort_on(engine, cohort, master, tables, partitions),

@@ -7,8 +7,8 @@ import typer
 
 from longsynth.commands.by_example import command
 from longsynth.commands.options import say
-from longsynth.errors import Refused
-from longsynth.suggesting import command_line
+from longsynth.system.errors import Refused
+from longsynth.system.suggesting import command_line
 
 if TYPE_CHECKING:
     from longsynth.govern.form.file import Form
@@ -29,7 +29,7 @@ def new(
 ) -> None:
     """Write a form to fill in, with every question explained."""
     from longsynth.govern.form.blank import blank_form
-    from longsynth.schema_file import load_schema
+    from longsynth.schema.file import load_schema
 
     _write_new(out, blank_form(load_schema(schema) if schema else None))
     say(
@@ -42,9 +42,9 @@ def new(
 @command(app, "governance check form.yaml --schema cohort/schema.yaml")
 def check(form: FormFile, schema: SchemaFile = None) -> None:
     """Say what of a form is still open or wrong, and whether a schema keeps to it."""
-    from longsynth.govern.form.allows import schema_departures, schema_sha256
     from longsynth.govern.form.file import load_form
-    from longsynth.schema_file import load_schema
+    from longsynth.release.form_check import schema_departures
+    from longsynth.schema.file import load_schema, schema_sha256
 
     public = load_schema(schema) if schema else None
     told = f"The SHA-256 of {schema} is {schema_sha256(public)}." if public else ""
@@ -66,7 +66,7 @@ def page(
 ) -> None:
     """Make a page of a form, to read, print and sign."""
     from longsynth.govern.form.file import load_form
-    from longsynth.govern.form.page import html_page, markdown_page
+    from longsynth.show.form_page import html_page, markdown_page
 
     made = {".html": html_page, ".md": markdown_page}.get(out.suffix.lower())
     if made is None:
@@ -88,10 +88,11 @@ def json_schema() -> None:
 def _summary(form: "Form", path: Path) -> list[str]:
     from datetime import date
 
-    from longsynth.govern.form.allows import out_of_time
-    from longsynth.govern.statement import as_typed, delta_warning
     from longsynth.privacy.budget import Budget
-    from longsynth.yaml_text import shown
+    from longsynth.release.form_check import out_of_time
+    from longsynth.release.statement import delta_warning
+    from longsynth.system.escaping import as_typed
+    from longsynth.system.yaml_text import shown
 
     says = form.says
     limits, most = says.budget, says.protection.patients_at_most

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from longsynth.commands.options import say
-from longsynth.suggesting import command_line
+from longsynth.system.suggesting import command_line
 
 
 class Formats(StrEnum):
@@ -36,7 +36,7 @@ def import_(
     Every row of the patient table becomes a patient. What could not be read is counted in
     COHORT/internal/import.json. Both that file and what is printed here are for the data holder.
     """
-    from longsynth.importers.importing import import_cohort
+    from longsynth.reading.importing import import_cohort
 
     with _steps() as step:
         found = import_cohort(form.value, source, schema, out, step)

@@ -5,15 +5,15 @@ from longsynth.commands.options import Json, Release, print_json, say
 
 def ledger(release: Release, json: Json = False) -> None:
     """Show the account of a release: every number that left, and what it cost."""
-    from longsynth.govern.ledger_file import ledger_json
-    from longsynth.govern.release import load_release
     from longsynth.methods.registry import private_method
+    from longsynth.release.folder import load_release
+    from longsynth.release.ledger_file import ledger_json
 
     bundle = load_release(release)
     if json:
         print_json(ledger_json(bundle.method, bundle.ledger))
         return
-    from longsynth.report.terminal import show_ledger, stdout
+    from longsynth.show.terminal import show_ledger, stdout
 
     title = f"Ledger of {release}: '{bundle.method}', {bundle.patients:,} patients"
     show_ledger(stdout(), title, private_method(bundle.method), bundle.schema, bundle.ledger)

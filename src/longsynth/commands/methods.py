@@ -1,7 +1,7 @@
 """methods: the generators and what each guarantees."""
 
 from longsynth.commands.options import Json, print_json, say
-from longsynth.escaping import cell
+from longsynth.system.escaping import cell
 
 
 def methods(json: Json = False) -> None:
@@ -29,7 +29,7 @@ def methods(json: Json = False) -> None:
         return
     from rich.table import Table
 
-    from longsynth.report.terminal import stdout
+    from longsynth.show.terminal import stdout
 
     table = Table("method", "guarantee", "what it does", pad_edge=False)
     others: dict[str, str] = {}

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from longsynth.escaping import json_text, lines
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING
+from longsynth.system.escaping import json_text, lines
 
 
 class Accountings(StrEnum):

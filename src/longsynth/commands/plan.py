@@ -16,7 +16,7 @@ from longsynth.commands.options import (
     say,
 )
 from longsynth.methods import DEFAULT
-from longsynth.suggesting import command_line
+from longsynth.system.suggesting import command_line
 
 
 def plan(
@@ -32,9 +32,9 @@ def plan(
 ) -> None:
     """Show everything a fit would release and what it would cost, before any patient is read."""
     from longsynth.methods.origins import origin_of
-    from longsynth.needs import needs_of
+    from longsynth.methods.resources import needs_of
     from longsynth.plan import plan as make
-    from longsynth.schema_file import load_schema
+    from longsynth.schema.file import load_schema
 
     made = make(
         load_schema(schema),
@@ -45,8 +45,8 @@ def plan(
         accounting=accounting.value,
     )
     if json:
-        from longsynth.govern.ledger_file import plan_json
         from longsynth.methods.method import settings_of
+        from longsynth.release.ledger_file import plan_json
 
         found = settings_of(made.method, made.schema)
         print_json(
@@ -55,7 +55,7 @@ def plan(
             | ({"set_by_hand": made.by_hand} if made.by_hand else {})
         )
         return
-    from longsynth.report.terminal import show_constants, show_ledger, show_settings, stdout
+    from longsynth.show.terminal import show_constants, show_ledger, show_settings, stdout
 
     title = f"Plan of '{method}' for {patients:,} patients: nothing has been read yet"
     show_ledger(stdout(), title, made.method, made.schema, made.ledger)

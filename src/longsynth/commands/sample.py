@@ -8,7 +8,7 @@ import typer
 from longsynth.commands.engine import Engine, Engines, Master, require_local
 from longsynth.commands.options import Jobs, Out, Release, say
 from longsynth.privacy.errors import Refused
-from longsynth.suggesting import command_line
+from longsynth.system.suggesting import command_line
 
 
 class Forms(StrEnum):
@@ -41,16 +41,16 @@ def sample(
     jobs: Jobs = 1,
 ) -> None:
     """Draw synthetic patients from a release. Needs no data and costs no privacy."""
-    from longsynth.folders import new_folder
-    from longsynth.govern.disclosed import MARK, holds_disclosed, read_disclosed
-    from longsynth.govern.release import load_release
-    from longsynth.govern.synthetic_folder import (
+    from longsynth.methods.registry import model_of
+    from longsynth.release.disclosed import MARK, holds_disclosed, read_disclosed
+    from longsynth.release.folder import load_release
+    from longsynth.release.synthetic_folder import (
         Recipe,
         write_synthetic,
         write_synthetic_on_spark,
     )
-    from longsynth.methods.registry import model_of
-    from longsynth.report.terminal import counted_by, progress_bar
+    from longsynth.system.folders import new_folder
+    from longsynth.system.progress import counted_by, progress_bar
 
     raw = holds_disclosed(release)
     bundle = read_disclosed(release) if raw else load_release(release)

@@ -7,7 +7,7 @@ import typer
 
 from longsynth.commands.by_example import command
 from longsynth.commands.options import Json, print_json, say
-from longsynth.suggesting import PROMISE, command_line
+from longsynth.system.suggesting import PROMISE, command_line
 
 app = typer.Typer(no_args_is_help=True, help="Write and check a schema, without looking at data.")
 
@@ -24,10 +24,10 @@ def new(
     name: Annotated[str, typer.Option(help="What the cohort is called.")] = "my cohort",
 ) -> None:
     """Write a commented starting schema from column names and a catalogue of public facts."""
-    from longsynth.catalogue.columns import Columns, read_columns
-    from longsynth.catalogue.starting import starting_schema, unsettled
-    from longsynth.errors import Refused
-    from longsynth.folders import write_whole
+    from longsynth.schema.guesses import Columns, read_columns
+    from longsynth.schema.start import starting_schema, unsettled
+    from longsynth.system.errors import Refused
+    from longsynth.system.folders import write_whole
 
     if (cohort is None) == (columns is None):
         raise Refused("give either --cohort FOLDER or --columns patient_id,time,hr,….")
@@ -58,10 +58,10 @@ def check(
     json: Json = False,
 ) -> None:
     """Say what looks odd: unknown columns, bounds against the catalogue. No value is read."""
-    from longsynth.catalogue.check import remarks
-    from longsynth.catalogue.columns import read_columns
-    from longsynth.catalogue.starting import unsettled
-    from longsynth.schema_file import load_schema, schema_text
+    from longsynth.reading.check import remarks
+    from longsynth.schema.file import load_schema, schema_text
+    from longsynth.schema.guesses import read_columns
+    from longsynth.schema.start import unsettled
 
     found = load_schema(schema)
     said = list(remarks(found, read_columns(cohort) if cohort else None))

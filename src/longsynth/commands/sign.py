@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longsynth.commands.options import say
-from longsynth.errors import Refused
-from longsynth.suggesting import command_line
+from longsynth.system.errors import Refused
+from longsynth.system.suggesting import command_line
 
 if TYPE_CHECKING:
-    from longsynth.govern.release import Release
+    from longsynth.release.folder import Release
 
 PassphraseFile = Annotated[
     Path | None, typer.Option(help="A file whose first line is the passphrase of the key.")
@@ -61,8 +61,8 @@ def sign(
 ) -> None:
     """Vouch for a release: checks it in full, then writes its signature.json."""
     from longsynth.govern.keys import is_encrypted, load_private, public_path
-    from longsynth.govern.signing import sign as vouch
-    from longsynth.govern.signing import signer_named
+    from longsynth.release.signing import sign as vouch
+    from longsynth.release.signing import signer_named
 
     passphrase = _first_line(passphrase_file) if passphrase_file else None
     if passphrase is None and is_encrypted(key):
@@ -79,8 +79,8 @@ def sign(
 
 def _vouched(found: "Release", signer: str | None, *, checked: bool) -> list[str]:
     """What the signer puts a name to."""
-    from longsynth.govern.ledger_file import promised
-    from longsynth.govern.statement import as_typed
+    from longsynth.release.ledger_file import promised
+    from longsynth.system.escaping import as_typed
 
     bundle, provenance = found.bundle, found.provenance
     budget = promised(bundle.ledger)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from longsynth.commands.options import Out, say
-from longsynth.suggesting import command_line
+from longsynth.system.suggesting import command_line
 
 
 def simulate(
@@ -14,10 +14,10 @@ def simulate(
     patients: Annotated[int, typer.Option(min=1, help="How many patients.")] = 720,
 ) -> None:
     """Write a cohort of simulated patients: the paper's population."""
-    from longsynth.folders import new_folder
-    from longsynth.io.writer import write_cohort
-    from longsynth.simulate import simulate as draw
-    from longsynth.simulate import simulated_schema
+    from longsynth.reading.simulation import simulate as draw
+    from longsynth.reading.simulation import simulated_schema
+    from longsynth.system.folders import new_folder
+    from longsynth.writing.writer import write_cohort
 
     with new_folder(out) as scratch:
         write_cohort(scratch, simulated_schema(), draw(patients, seed=seed).batches(16_384))

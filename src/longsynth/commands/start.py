@@ -14,7 +14,7 @@ WAYS = {
 
 def start() -> None:
     """Say what this is and what to type first."""
-    from longsynth.report.terminal import stdout
+    from longsynth.show.terminal import stdout
 
     console = stdout()
     console.print(

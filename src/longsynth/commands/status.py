@@ -8,10 +8,10 @@ import typer
 
 from longsynth.commands.findings import held
 from longsynth.commands.options import Json, print_json, say
-from longsynth.escaping import cell
+from longsynth.system.escaping import cell
 
 if TYPE_CHECKING:
-    from longsynth.govern.standing import Standing
+    from longsynth.release.status import Standing
 
 KINDS = {
     "release": "a release: may leave with the promise below",
@@ -32,7 +32,7 @@ def status(
 
     Reads no patient. Exit 0, or 1 if a check of the release fails.
     """
-    from longsynth.govern.standing import standing
+    from longsynth.release.status import standing
 
     found = standing(folder)
     if json:
@@ -57,7 +57,7 @@ def _as_json(found: "Standing") -> dict[str, Any]:
 def _show(found: "Standing") -> None:
     from rich.table import Table
 
-    from longsynth.report.terminal import stdout
+    from longsynth.show.terminal import stdout
 
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
@@ -96,8 +96,8 @@ def _lines(found: "Standing") -> list[tuple[str, str]]:
 
 
 def _promise(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    from longsynth.govern.statement import as_typed
-    from longsynth.report.bars import bar
+    from longsynth.show.bars import bar
+    from longsynth.system.escaping import as_typed
 
     accounts = [
         (

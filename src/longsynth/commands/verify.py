@@ -24,9 +24,9 @@ def verify(
     json: Json = False,
 ) -> None:
     """Check without the data that a release is consistent. Exit 0 if all holds, else 1."""
-    from longsynth.errors import Refused
-    from longsynth.govern.release import require_release
-    from longsynth.govern.verify import verify as check
+    from longsynth.release.folder import require_release
+    from longsynth.release.verify import verify as check
+    from longsynth.system.errors import Refused
 
     require_release(release)  # a name typed wrongly says nothing about a release
     for path in (synthetic, key, governance):

@@ -10,8 +10,8 @@ from longsynth.engines import local
 from longsynth.engines.kernel import Contributions
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
-from longsynth.records import Cohort, Patients
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort, Patients
+from longsynth.schema.schema import Schema
 
 Facts = Mapping[str, NDArray[np.int64]]  # whole numbers that add up over patients
 

@@ -9,11 +9,11 @@ from math import ceil
 
 import numpy as np
 
-from longsynth.errors import DependentRows
-from longsynth.one_thread import one_thread
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution, Rows, Shared, Sums, add_up
-from longsynth.records import Cohort, Ints
+from longsynth.reading.records import Cohort, Ints
+from longsynth.system.errors import DependentRows
+from longsynth.system.one_thread import one_thread
 
 KEPT = 128 << 20  # bytes
 CELLS = 3 << 18  # of a statistic's rows at once

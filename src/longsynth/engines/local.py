@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from longsynth.engines.kernel import Contributions, added, batch_sums
-from longsynth.errors import CohortError
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
-from longsynth.records import Cohort, Patients
-from longsynth.workers import in_threads
+from longsynth.reading.records import Cohort, Patients
+from longsynth.system.errors import CohortError
+from longsynth.system.workers import in_threads
 
 
 def sum_over(

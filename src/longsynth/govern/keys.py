@@ -24,10 +24,10 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_public_key,
 )
 
-from longsynth.errors import Refused
-from longsynth.escaping import shell
 from longsynth.govern.names import require_name
-from longsynth.outside_text import is_name
+from longsynth.system.errors import Refused
+from longsynth.system.escaping import shell
+from longsynth.system.outside_text import is_name
 
 LARGEST = 10_000  # bytes
 _PRIVATE = b" PRIVATE KEY-----"

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from unicodedata import normalize
 
-from longsynth.errors import Refused
-from longsynth.outside_text import NAME, is_name
+from longsynth.system.errors import Refused
+from longsynth.system.outside_text import NAME, is_name
 
 
 def require_name(name: str) -> None:

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from longsynth.outside_text import is_name
 from longsynth.privacy.budget import Budget
+from longsynth.system.outside_text import is_name
 
 _HASH, _EXACT = re.compile(r"[0-9a-f]{64}"), re.compile(r"\d{1,200}(/\d{1,200})?")
 

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from longsynth.errors import ReleaseError
-from longsynth.govern.finding import Finding
 from longsynth.govern.keys import PrivateKey, PublicKey
 from longsynth.govern.names import same_name
 from longsynth.govern.provenance import Provenance
-from longsynth.govern.release import as_json, regular_size
-from longsynth.outside_text import is_name
+from longsynth.system.errors import ReleaseError
+from longsynth.system.finding import Finding
+from longsynth.system.folders import as_json, regular_size
+from longsynth.system.outside_text import is_name
 
 SIGNATURE = "signature.json"
 FORMAT = 1

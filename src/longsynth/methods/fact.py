@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from longsynth.schema import Schema
+    from longsynth.schema.schema import Schema
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from longsynth.bundle import Bundle
 from longsynth.methods.work import Work, gaussian_work
-from longsynth.model.model import Model
 from longsynth.privacy.ledger import Entry
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
-from longsynth.records import Cohort
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort
+from longsynth.sampling.model import Model
+from longsynth.schema.schema import Schema
 
 Stage = tuple[tuple[Statistic, Fraction], ...]  # what one pass releases, each with its share
 

@@ -7,11 +7,11 @@ from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from longsynth.errors import Refused
 from longsynth.methods.method import Method
 from longsynth.methods.registry import ENTRY_POINTS, METHODS
-from longsynth.origin import OURS, Origin, is_plausible
-from longsynth.version import VERSION
+from longsynth.system.errors import Refused
+from longsynth.system.origin import OURS, Origin, is_plausible
+from longsynth.system.version import VERSION
 
 _AS_SHIPPED = dict(METHODS)  # before any other package is loaded
 

@@ -5,7 +5,6 @@ from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 
 from longsynth.bundle import Bundle
-from longsynth.errors import Refused
 from longsynth.methods.method import Method, PrivateMethod
 from longsynth.methods.nonprivate.bootstrap import Bootstrap
 from longsynth.methods.nonprivate.gaussian import ScoreDiff, TemporalPCA
@@ -14,9 +13,10 @@ from longsynth.methods.private.copula.method import CopulaScore
 from longsynth.methods.private.dp_markov import DPMarkov
 from longsynth.methods.private.dp_score import DPScore
 from longsynth.methods.private.trust import Trust
-from longsynth.model.model import Model
-from longsynth.one_thread import one_thread
-from longsynth.outside_text import is_name
+from longsynth.sampling.model import Model
+from longsynth.system.errors import Refused
+from longsynth.system.one_thread import one_thread
+from longsynth.system.outside_text import is_name
 
 ENTRY_POINTS = "longsynth.methods"  # name = "package.module:MethodClass"
 METHODS: dict[str, Method] = {

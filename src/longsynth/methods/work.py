@@ -6,7 +6,7 @@ of its size is made, and errs on the side of too much. The factors were measured
 
 from dataclasses import dataclass
 
-from longsynth.schema import Schema
+from longsynth.schema.schema import Schema
 
 MATRICES = 8  # of one side that are in memory together
 EIGEN = 5e-10  # core-seconds for each cubed number of the side: eigenvalues and products

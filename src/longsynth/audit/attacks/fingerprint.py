@@ -7,8 +7,8 @@ import numpy as np
 from longsynth.audit.summaries import summaries
 from longsynth.audit.threads import single_thread
 from longsynth.audit.view import Floats
-from longsynth.io.writer import Trajectories
-from longsynth.schema import Schema
+from longsynth.schema.schema import Schema
+from longsynth.writing.writer import Trajectories
 
 CHUNK = 1024  # records compared at a time, so that memory does not grow with their product
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from longsynth.audit.view import Floats
-from longsynth.io.writer import Trajectories
-from longsynth.schema import Schema
+from longsynth.schema.schema import Schema
+from longsynth.writing.writer import Trajectories
 
 # The weights of the real and of the synthetic patients become named values. A bootstrap replicate
 # is another pair of weights, so sorting and counting happen once, when the measure is prepared.

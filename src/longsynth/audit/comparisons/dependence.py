@@ -5,8 +5,8 @@ import numpy as np
 from longsynth.audit.comparisons.comparison import Measure
 from longsynth.audit.summaries import summaries
 from longsynth.audit.view import Floats
-from longsynth.io.writer import Trajectories
-from longsynth.schema import Schema
+from longsynth.schema.schema import Schema
+from longsynth.writing.writer import Trajectories
 
 
 def correlations(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:

@@ -3,8 +3,8 @@
 import numpy as np
 
 from longsynth.audit.view import Floats, Ints
-from longsynth.schema import Schema
-from longsynth.variable import Variable
+from longsynth.schema.schema import Schema
+from longsynth.schema.variable import Variable
 
 MOST_LEVELS = 50  # longer scales are grouped evenly, so that tables stay small
 

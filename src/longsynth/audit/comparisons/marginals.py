@@ -6,8 +6,8 @@ from longsynth.audit.comparisons.comparison import Measure
 from longsynth.audit.comparisons.distributions import Samples, Tables, mean_of_known
 from longsynth.audit.comparisons.levels import level_codes, level_count
 from longsynth.audit.view import Floats, Ints, inside, view
-from longsynth.io.writer import Trajectories
-from longsynth.schema import Schema
+from longsynth.schema.schema import Schema
+from longsynth.writing.writer import Trajectories
 
 
 def marginals(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:

@@ -5,8 +5,8 @@ import numpy as np
 from longsynth.audit.comparisons.comparison import Measure
 from longsynth.audit.comparisons.distributions import mean_of_known
 from longsynth.audit.view import Floats, Ints, view
-from longsynth.io.writer import Trajectories
-from longsynth.schema import Schema
+from longsynth.schema.schema import Schema
+from longsynth.writing.writer import Trajectories
 
 
 def prevalence(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:

@@ -8,8 +8,8 @@ from longsynth.audit.comparisons.comparison import Measure
 from longsynth.audit.comparisons.distributions import Tables, mean_of_known
 from longsynth.audit.comparisons.levels import categorical, level_codes, level_count, over_time
 from longsynth.audit.view import Floats, Ints, View, inside, view
-from longsynth.io.writer import Trajectories
-from longsynth.schema import Schema
+from longsynth.schema.schema import Schema
+from longsynth.writing.writer import Trajectories
 
 LAGS = (1, 2, 3)
 FURTHEST = 12  # slots between two readings that still count towards elapsed time

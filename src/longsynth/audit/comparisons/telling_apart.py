@@ -7,8 +7,8 @@ from longsynth.audit.comparisons.comparison import Measure
 from longsynth.audit.ranking import Ranking
 from longsynth.audit.summaries import summaries
 from longsynth.audit.view import Floats, Ints, weights
-from longsynth.io.writer import Trajectories
-from longsynth.schema import Schema
+from longsynth.schema.schema import Schema
+from longsynth.writing.writer import Trajectories
 
 FOLDS = 3
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from longsynth.engines.spark.executor import FAILURE
-from longsynth.errors import ArithmeticFault, CohortError, DependentRows, Refused
-from longsynth.reader_errors import without_cells
+from longsynth.system.errors import ArithmeticFault, CohortError, DependentRows, Refused
+from longsynth.system.reader_errors import without_cells
 
 T = TypeVar("T")
 MORE = (

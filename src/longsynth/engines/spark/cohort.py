@@ -22,20 +22,20 @@ from longsynth.engines.spark import executor
 from longsynth.engines.spark.asking import asked
 from longsynth.engines.spark.partials import COLUMNS, Totals
 from longsynth.engines.spark.tables import read_table
-from longsynth.errors import Refused
-from longsynth.io.columns import Types, people_roles, row_roles
-from longsynth.io.reading import (
+from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import Sums
+from longsynth.reading.columns import Types, people_roles, row_roles
+from longsynth.reading.reading import (
     cohort_schema,
     reading,
     require_distinct,
     unread_cells,
     unread_labels,
 )
-from longsynth.privacy.statistic import Statistic
-from longsynth.privacy.sums import Sums
-from longsynth.records import Cohort
-from longsynth.schema import Schema
-from longsynth.version import VERSION
+from longsynth.reading.records import Cohort
+from longsynth.schema.schema import Schema
+from longsynth.system.errors import Refused
+from longsynth.system.version import VERSION
 
 PATIENTS_A_PARTITION = 20_000
 _SPARK = {pa.int32(): "int", pa.int64(): "long", pa.float64(): "double", pa.binary(): "binary"}

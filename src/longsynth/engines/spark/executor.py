@@ -17,15 +17,15 @@ from duckdb import DuckDBPyConnection
 from longsynth.engines.distributed import Facts
 from longsynth.engines.kernel import Contributions, added, batch_sums
 from longsynth.engines.spark.partials import Batches, Totals
-from longsynth.io.columns import Types
-from longsynth.io.plain import plain_table
-from longsynth.io.reading import connect
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
-from longsynth.reader_errors import without_cells
-from longsynth.records import BATCH, Bools, Cohort
-from longsynth.schema import Schema
-from longsynth.slots import Grouped, pack, placed
+from longsynth.reading.columns import Types
+from longsynth.reading.plain import plain_table
+from longsynth.reading.reading import connect
+from longsynth.reading.records import BATCH, Bools, Cohort
+from longsynth.reading.slots import Grouped, pack, placed
+from longsynth.schema.schema import Schema
+from longsynth.system.reader_errors import without_cells
 
 Work = Callable[[Batches], Batches]
 ROWS = 65_536  # that are brought together

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from longsynth.version import VERSION
+from longsynth.system.version import VERSION
 
 Ints = NDArray[np.int64]
 Batches = Iterator[pa.RecordBatch]

@@ -14,11 +14,11 @@ from pyspark.sql import SparkSession
 from longsynth.engines.spark.asking import asked
 from longsynth.engines.spark.executor import unquoted
 from longsynth.engines.spark.partials import Batches
-from longsynth.errors import Refused
-from longsynth.io.parts_writer import CHUNKS, part_file, remove_unfinished, write_part
-from longsynth.io.writer import write_schema
-from longsynth.model.model import Model
 from longsynth.sample import CHUNK, sample_chunks
+from longsynth.sampling.model import Model
+from longsynth.system.errors import Refused
+from longsynth.writing.parts_writer import CHUNKS, part_file, remove_unfinished, write_part
+from longsynth.writing.writer import write_schema
 
 
 def write_on_spark(

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from longsynth.errors import Refused
-from longsynth.scratch import ScratchFolder
+from longsynth.system.errors import Refused
+from longsynth.system.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,11 +13,11 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from longsynth.engines.spark.asking import asked
-from longsynth.errors import CohortError
-from longsynth.io.columns import TEXT, Roles, Types, accepted_types, require_columns
-from longsynth.io.plain import LONGEST, is_stamp, stored_types
-from longsynth.io.reading import no_table
-from longsynth.reader_errors import without_cells
+from longsynth.reading.columns import TEXT, Roles, Types, accepted_types, require_columns
+from longsynth.reading.plain import LONGEST, is_stamp, stored_types
+from longsynth.reading.reading import no_table
+from longsynth.system.errors import CohortError
+from longsynth.system.reader_errors import without_cells
 
 READ_AS = {
     **dict.fromkeys((pa.int8(), pa.int16(), pa.int32()), spark_types.IntegerType()),

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from longsynth.errors import OverBudget, Refused
 from longsynth.govern.book.events import DIGITS, Charged, Event, Granted, Opened
 from longsynth.govern.names import same_name
 from longsynth.privacy.ledger import Entry, Ledger
 from longsynth.privacy.noise import OPENDP
 from longsynth.privacy.statistic import Statistic
+from longsynth.system.errors import OverBudget, Refused
 
 DEEPEST = 10  # a dataset and its parents
 

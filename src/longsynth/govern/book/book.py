@@ -8,7 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 from sqlite3 import Connection
 
-from longsynth.errors import OverBudget, Refused
 from longsynth.govern.book import file
 from longsynth.govern.book.events import (
     Charged,
@@ -22,12 +21,13 @@ from longsynth.govern.book.events import (
     written_budget,
 )
 from longsynth.govern.book.examine import Examined, caps_hold, examine, heads_found, last
-from longsynth.govern.finding import Finding
 from longsynth.govern.names import require_name
 from longsynth.govern.provenance import Account, Receipt
 from longsynth.privacy.budget import LARGEST_EPSILON, Accounting, Budget, epsilon_of
 from longsynth.privacy.ledger import Ledger
-from longsynth.suggesting import command_line
+from longsynth.system.errors import OverBudget, Refused
+from longsynth.system.finding import Finding
+from longsynth.system.suggesting import command_line
 
 PATIENCE = 60.0  # seconds to wait while other processes charge
 

@@ -14,9 +14,9 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from longsynth.errors import Refused
-from longsynth.outside_text import is_name
 from longsynth.privacy.budget import Accounting, Budget
+from longsynth.system.errors import Refused
+from longsynth.system.outside_text import is_name
 
 FORMAT = 1
 DIGITS = 200  # of a numerator or a denominator; a release's provenance holds no more

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from longsynth.errors import Refused
 from longsynth.govern.book.balance import Balance
 from longsynth.govern.book.events import FORMAT, Event, link, parse
 from longsynth.govern.book.file import APPLICATION, TABLES
-from longsynth.govern.finding import Finding
-from longsynth.govern.statement import as_typed
+from longsynth.system.errors import Refused
+from longsynth.system.escaping import as_typed
+from longsynth.system.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)

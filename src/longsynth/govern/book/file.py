@@ -15,9 +15,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
-from longsynth.errors import Refused
 from longsynth.govern.book.events import FORMAT
-from longsynth.suggesting import command_line
+from longsynth.system.errors import Refused
+from longsynth.system.suggesting import command_line
 
 APPLICATION = 0x4C534242  # marks the file as a budget book
 TABLES = {

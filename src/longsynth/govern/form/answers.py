@@ -13,10 +13,10 @@ from pydantic import (
     field_validator,
 )
 
-from longsynth.errors import Refused
 from longsynth.govern.names import require_name
-from longsynth.outside_text import NAME, Answer
-from longsynth.variable import Public, Wrong
+from longsynth.schema.variable import Public, Wrong
+from longsynth.system.errors import Refused
+from longsynth.system.outside_text import NAME, Answer
 
 FILL = "FILL IN"  # what a new form holds where an answer belongs
 

@@ -7,10 +7,10 @@ from typing import Any, Literal, get_args, get_origin
 import yaml
 from pydantic import BaseModel
 
-from longsynth.govern.form.allows import schema_sha256
 from longsynth.govern.form.answers import FILL
 from longsynth.govern.form.content import ApprovedVariable, Governance
-from longsynth.schema import Labels, Schema
+from longsynth.schema.file import schema_sha256
+from longsynth.schema.schema import Labels, Schema
 
 _SHOWN = ("name", "unit", "kind", "bounds", "bounds_from")  # of a variable
 _HEAD = f"""\

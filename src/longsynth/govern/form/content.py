@@ -4,13 +4,13 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from longsynth.errors import Refused
 from longsynth.govern.form.answers import Day, Hash, Name, Names, Section, Texts
 from longsynth.govern.names import is_among, same_name
 from longsynth.methods.registry import private_method
-from longsynth.outside_text import Answer, ColumnName
 from longsynth.privacy.budget import LARGEST_EPSILON, SMALLEST_DELTA, Accounting
-from longsynth.variable import Level, Variable, Wrong
+from longsynth.schema.variable import Level, Variable, Wrong
+from longsynth.system.errors import Refused
+from longsynth.system.outside_text import Answer, ColumnName
 
 
 class Study(Section):

@@ -5,9 +5,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from longsynth.errors import Refused
 from longsynth.govern.form.content import Governance
-from longsynth.yaml_text import Format
+from longsynth.system.errors import Refused
+from longsynth.system.yaml_text import Format
 
 FORMAT = Format(
     Governance, "governance form", "governance: 1", "longsynth governance new", Refused, told=200

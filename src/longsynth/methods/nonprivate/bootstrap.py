@@ -8,12 +8,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from longsynth import encoding
 from longsynth.bundle import Bundle
-from longsynth.model.model import Model
-from longsynth.model.strata import population_masses, synthesis_strata
-from longsynth.records import Cohort
-from longsynth.schema import Schema
+from longsynth.encoding import rows as encoding
+from longsynth.reading.records import Cohort
+from longsynth.sampling.model import Model
+from longsynth.sampling.strata import population_masses, synthesis_strata
+from longsynth.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,20 +6,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from longsynth import encoding
 from longsynth.bundle import Bundle
-from longsynth.conditions import condition_matrix
+from longsynth.encoding import rows as encoding
+from longsynth.encoding.scaling import Scaling
 from longsynth.methods.private import lines
-from longsynth.model.auxiliary import gaps_from, masks_from, shrunken_means
-from longsynth.model.covariance import Spectrum, clipped_spectrum, residual_covariance
-from longsynth.model.lengths import Users, lengths_of
-from longsynth.model.mean import gram_of_strata, means_in_use
-from longsynth.model.model import Model
-from longsynth.model.score import ScorePath, noise_levels
-from longsynth.model.strata import population_masses, synthesis_strata
-from longsynth.records import Cohort
-from longsynth.scaling import Scaling
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort
+from longsynth.sampling.auxiliary import gaps_from, masks_from, shrunken_means
+from longsynth.sampling.covariance import Spectrum, clipped_spectrum, residual_covariance
+from longsynth.sampling.lengths import Users, lengths_of
+from longsynth.sampling.mean import gram_of_strata, means_in_use
+from longsynth.sampling.model import Model
+from longsynth.sampling.score import ScorePath, noise_levels
+from longsynth.sampling.strata import population_masses, synthesis_strata
+from longsynth.schema.conditions import condition_matrix
+from longsynth.schema.schema import Schema
 
 COMPONENTS = 8  # of temporal-pca
 

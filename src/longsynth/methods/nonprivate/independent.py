@@ -8,15 +8,15 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from longsynth import encoding
 from longsynth.bundle import Bundle
+from longsynth.encoding import rows as encoding
 from longsynth.methods.private import lines
-from longsynth.model.auxiliary import masks_of
-from longsynth.model.lengths import lengths_of
-from longsynth.model.model import Model
-from longsynth.model.strata import population_masses, synthesis_strata
-from longsynth.records import Cohort
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort
+from longsynth.sampling.auxiliary import masks_of
+from longsynth.sampling.lengths import lengths_of
+from longsynth.sampling.model import Model
+from longsynth.sampling.strata import population_masses, synthesis_strata
+from longsynth.schema.schema import Schema
 
 Floats = NDArray[np.float64]
 

@@ -7,25 +7,25 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from longsynth import encoding
 from longsynth.bundle import Bundle
-from longsynth.errors import Refused
+from longsynth.encoding import rows as encoding
 from longsynth.methods.fact import Fact, by_column, empty
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines, unconditional
 from longsynth.methods.private.lines import STRATA
 from longsynth.methods.private.markov_rule import FIRST, STEPS, Rule
 from longsynth.methods.work import Work, tables_work
-from longsynth.model.drawn_chains import Counts, Prior, drawn_chains
-from longsynth.model.markov import Bins, Chains, bins_of
-from longsynth.model.model import Model
-from longsynth.model.strata import Strata, population_masses, strata_of
-from longsynth.model.tables import distributions, drawn_to, on_simplex
 from longsynth.privacy.ledger import Entry
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
-from longsynth.records import Cohort, Floats, Ints
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort, Floats, Ints
+from longsynth.sampling.drawn_chains import Counts, Prior, drawn_chains
+from longsynth.sampling.markov import Bins, Chains, bins_of
+from longsynth.sampling.model import Model
+from longsynth.sampling.strata import Strata, population_masses, strata_of
+from longsynth.sampling.tables import distributions, drawn_to, on_simplex
+from longsynth.schema.schema import Schema
+from longsynth.system.errors import Refused
 
 MOST_LEVELS = 60  # its transition tables grow with the square
 

@@ -5,24 +5,24 @@ from typing import ClassVar
 
 import numpy as np
 
-from longsynth import encoding
 from longsynth.bundle import Bundle
-from longsynth.conditions import condition_matrix
+from longsynth.encoding import rows as encoding
+from longsynth.encoding.scaling import Scaling
 from longsynth.methods.fact import Fact
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines, unconditional
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, MASKS, STRATA, VALUES
-from longsynth.model.covariance import Spectrum, residual_variance
-from longsynth.model.lengths import Users
-from longsynth.model.mean import gram_of_strata, means_in_use
-from longsynth.model.model import Model
-from longsynth.model.score import ScorePath, noise_levels
-from longsynth.model.strata import population_masses, synthesis_strata
 from longsynth.privacy.ledger import Entry
 from longsynth.privacy.sums import Contribution
-from longsynth.records import Cohort
-from longsynth.scaling import Scaling
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort
+from longsynth.sampling.covariance import Spectrum, residual_variance
+from longsynth.sampling.lengths import Users
+from longsynth.sampling.mean import gram_of_strata, means_in_use
+from longsynth.sampling.model import Model
+from longsynth.sampling.score import ScorePath, noise_levels
+from longsynth.sampling.strata import population_masses, synthesis_strata
+from longsynth.schema.conditions import condition_matrix
+from longsynth.schema.schema import Schema
 
 SQUARES = "squares"
 SHARES = {STRATA: 5, VALUES: 40, SQUARES: 30, MASKS: 15, GAPS: 7, GAP_SQUARES: 3}  # of 100

@@ -6,17 +6,17 @@ from math import isqrt
 
 import numpy as np
 
-from longsynth import encoding
 from longsynth.bundle import Bundle, per_unit
-from longsynth.conditions import condition_matrix, largest_norm_squared
+from longsynth.encoding import rows as encoding
+from longsynth.encoding.scaling import Scaling
 from longsynth.methods.fact import Fact, weighted
-from longsynth.model.lengths import AllSlots, Lengths, length_edges, lengths_of
 from longsynth.privacy.ledger import Entry
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
-from longsynth.records import Cohort
-from longsynth.scaling import Scaling
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort
+from longsynth.sampling.lengths import AllSlots, Lengths, length_edges, lengths_of
+from longsynth.schema.conditions import condition_matrix, largest_norm_squared
+from longsynth.schema.schema import Schema
 
 STRATA, VALUES, MASKS, GAPS, GAP_SQUARES = "strata", "values", "masks", "gaps", "gap squares"
 LENGTHS = "lengths"

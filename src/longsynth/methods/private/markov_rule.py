@@ -51,7 +51,7 @@ class Rule:
         }
 
 
-# What benchmarks/search_dp_markov.py found best on development seeds: far less noise for few
+# What lab/search_dp_markov.py found best on development seeds: far less noise for few
 # patients, but no longer the paper's baseline.
 SMOOTHED = Rule(
     bins=16, focus=0.5, halves=True, states=4, drawn=True, spread=0.2, between=0.7, effect=0.5,

@@ -9,30 +9,30 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from longsynth import encoding
 from longsynth.bundle import Bundle, per_unit
-from longsynth.conditions import condition_matrix, largest_norm_squared
+from longsynth.encoding import rows as encoding
+from longsynth.encoding.scaling import Scaling
 from longsynth.methods.fact import Fact, each, weighted
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, LENGTHS, MASKS, STRATA, VALUES
-from longsynth.model.auxiliary import gaps_from, masks_from, shrunken_means
-from longsynth.model.covariance import (
+from longsynth.privacy.ledger import Entry
+from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
+from longsynth.privacy.sums import Contribution
+from longsynth.reading.records import Cohort
+from longsynth.sampling.auxiliary import gaps_from, masks_from, shrunken_means
+from longsynth.sampling.covariance import (
     block_band,
     clipped_spectrum,
     residual_covariance,
 )
-from longsynth.model.lengths import Users
-from longsynth.model.mean import gram_of_strata, means_in_use, positive_part
-from longsynth.model.model import Model
-from longsynth.model.score import ScorePath, noise_levels
-from longsynth.model.strata import population_masses, synthesis_strata
-from longsynth.privacy.ledger import Entry
-from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
-from longsynth.privacy.sums import Contribution
-from longsynth.records import Cohort
-from longsynth.scaling import Scaling
-from longsynth.schema import Schema
+from longsynth.sampling.lengths import Users
+from longsynth.sampling.mean import gram_of_strata, means_in_use, positive_part
+from longsynth.sampling.model import Model
+from longsynth.sampling.score import ScorePath, noise_levels
+from longsynth.sampling.strata import population_masses, synthesis_strata
+from longsynth.schema.conditions import condition_matrix, largest_norm_squared
+from longsynth.schema.schema import Schema
 
 Floats = NDArray[np.float64]
 

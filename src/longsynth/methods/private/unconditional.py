@@ -4,19 +4,19 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from longsynth import encoding
 from longsynth.bundle import Bundle, per_unit
+from longsynth.encoding import rows as encoding
 from longsynth.methods.private import lines
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, LENGTHS, MASKS
-from longsynth.model.auxiliary import gaps_from, masks_from, same_for_all
-from longsynth.model.gaps import Gaps
-from longsynth.model.lengths import AllSlots, Lengths, Users
-from longsynth.model.masks import Masks
-from longsynth.model.tables import drawn_to
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
-from longsynth.records import Cohort, Floats, Ints
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort, Floats, Ints
+from longsynth.sampling.auxiliary import gaps_from, masks_from, same_for_all
+from longsynth.sampling.gaps import Gaps
+from longsynth.sampling.lengths import AllSlots, Lengths, Users
+from longsynth.sampling.masks import Masks
+from longsynth.sampling.tables import drawn_to
+from longsynth.schema.schema import Schema
 
 
 def statistics(schema: Schema) -> list[Statistic]:

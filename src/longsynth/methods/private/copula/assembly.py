@@ -9,8 +9,9 @@ from numpy.random import SFC64, Generator, SeedSequence
 from longsynth.bundle import Bundle
 from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.reading import First, length_marginal
-from longsynth.model.copula.channels import plain_scaling
-from longsynth.model.copula.latent import (
+from longsynth.reading.records import Cohort, Floats, Ints
+from longsynth.sampling.copula.channels import plain_scaling
+from longsynth.sampling.copula.latent import (
     RANKS,
     Balanced,
     Drawing,
@@ -24,12 +25,11 @@ from longsynth.model.copula.latent import (
     Values,
     within,
 )
-from longsynth.model.copula.marginal import Marginal
-from longsynth.model.copula.population import synthesis
-from longsynth.model.lengths import Lengths
-from longsynth.model.model import Model
-from longsynth.model.score import Draws, ScorePath, independent, noise_levels
-from longsynth.records import Cohort, Floats, Ints
+from longsynth.sampling.copula.marginal import Marginal
+from longsynth.sampling.copula.population import synthesis
+from longsynth.sampling.lengths import Lengths
+from longsynth.sampling.model import Model
+from longsynth.sampling.score import Draws, ScorePath, independent, noise_levels
 
 KNOTS = 400  # of a map from latent numbers to ranks
 TOO_FEW = 10  # latent numbers for a map of their own: then that of a normal variable

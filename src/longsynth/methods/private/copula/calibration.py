@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from longsynth import encoding
 from longsynth.bundle import Bundle
+from longsynth.encoding import rows as encoding
 from longsynth.methods.private.copula.assembly import assembled, drawn, evened
 from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.reading import (
@@ -27,8 +27,9 @@ from longsynth.methods.private.copula.reading import (
 )
 from longsynth.methods.private.copula.rows import left_rows, marginal_rows, seen_of
 from longsynth.methods.private.copula.rules import EVENT_WEIGHT, PLACE_WEIGHT, SHAPE_WEIGHTS, Rules
-from longsynth.model.copula.codes import Floats32
-from longsynth.model.copula.effects import (
+from longsynth.reading.records import Cohort, Floats, Ints
+from longsynth.sampling.copula.codes import Floats32
+from longsynth.sampling.copula.effects import (
     ALONG,
     NOT_ALONG,
     Effects,
@@ -38,9 +39,8 @@ from longsynth.model.copula.effects import (
     expected,
     features,
 )
-from longsynth.model.copula.factor import Blocks
-from longsynth.model.model import Model
-from longsynth.records import Cohort, Floats, Ints
+from longsynth.sampling.copula.factor import Blocks
+from longsynth.sampling.model import Model
 
 FEWEST, MOST = 4_000, 20_000  # simulated patients
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from longsynth import encoding
 from longsynth.bundle import Bundle, per_unit
+from longsynth.encoding import rows as encoding
 from longsynth.methods.fact import Fact, by_column, weighted
 from longsynth.methods.method import Stage
 from longsynth.methods.private import lines
@@ -40,16 +40,16 @@ from longsynth.methods.private.copula.rules import (
 )
 from longsynth.methods.private.copula.settings import settings
 from longsynth.methods.work import MATRICES, Work
-from longsynth.model.copula.channels import Channels, channel_number
-from longsynth.model.copula.codes import Floats32
-from longsynth.model.copula.effects import features, time_shapes
-from longsynth.model.copula.lags import Lags
-from longsynth.model.model import Model
 from longsynth.privacy.ledger import Entry
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
-from longsynth.records import Cohort, Floats, Ints
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort, Floats, Ints
+from longsynth.sampling.copula.channels import Channels, channel_number
+from longsynth.sampling.copula.codes import Floats32
+from longsynth.sampling.copula.effects import features, time_shapes
+from longsynth.sampling.copula.lags import Lags
+from longsynth.sampling.model import Model
+from longsynth.schema.schema import Schema
 
 FACTORS = 70  # numbers in memory for each of groups · m³, while the factors are searched for
 PROJECTED, EXPLAINED, SEARCHED = 2e-8, 1e-8, 3e-5  # core-seconds of all rounds; measured

@@ -20,16 +20,16 @@ from longsynth.methods.private.copula.rules import (
     Rules,
     weights,
 )
-from longsynth.model.copula.channels import Channels, channel_number, rulers
-from longsynth.model.copula.effects import EffectSums, Setting, time_shapes
-from longsynth.model.copula.factor import Blocks, shrunk_blocks
-from longsynth.model.copula.lags import Lags
-from longsynth.model.copula.marginal import THIN, Marginal, marginal
-from longsynth.model.copula.picture import Frame
-from longsynth.model.copula.population import event_share, masses
-from longsynth.model.copula.ruler import Ruler
-from longsynth.model.lengths import AllSlots, Lengths
-from longsynth.records import Floats
+from longsynth.reading.records import Floats
+from longsynth.sampling.copula.channels import Channels, channel_number, rulers
+from longsynth.sampling.copula.effects import EffectSums, Setting, time_shapes
+from longsynth.sampling.copula.factor import Blocks, shrunk_blocks
+from longsynth.sampling.copula.lags import Lags
+from longsynth.sampling.copula.marginal import THIN, Marginal, marginal
+from longsynth.sampling.copula.picture import Frame
+from longsynth.sampling.copula.population import event_share, masses
+from longsynth.sampling.copula.ruler import Ruler
+from longsynth.sampling.lengths import AllSlots, Lengths
 
 LEAST_RATE = 0.002  # of observed cells: no variable is never, and none always observed
 RATES = 1001  # that are weighed against each other

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from longsynth import encoding
+from longsynth.encoding import rows as encoding
 from longsynth.methods.private.copula.rules import EVENT_WEIGHT, PLACE_WEIGHT, Rules, weights
-from longsynth.model.copula.channels import Seen, coding, plain_scaling, rulers
-from longsynth.model.copula.codes import UNSEEN, Floats32, Whole, code_number, past_end
-from longsynth.records import Cohort, Ints
-from longsynth.remembered import remembered
-from longsynth.schema import Schema
+from longsynth.reading.records import Cohort, Ints
+from longsynth.sampling.copula.channels import Seen, coding, plain_scaling, rulers
+from longsynth.sampling.copula.codes import UNSEEN, Floats32, Whole, code_number, past_end
+from longsynth.schema.schema import Schema
+from longsynth.system.remembered import remembered
 
 
 def seen_of(batch: Cohort, schema: Schema) -> Seen:

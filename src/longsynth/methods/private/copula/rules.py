@@ -13,8 +13,8 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from longsynth.model.copula.channels import rulers
-from longsynth.schema import Schema
+from longsynth.sampling.copula.channels import rulers
+from longsynth.schema.schema import Schema
 
 EVENT, STRATA, LENGTHS = "event", "strata", "lengths"
 MARGINALS, BLOCKS, SCORE, EFFECTS = "marginals", "lag blocks", "severity", "effects"

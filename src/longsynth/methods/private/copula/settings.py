@@ -10,10 +10,10 @@ from longsynth.methods.private.copula.rules import (
     Rules,
     weights,
 )
-from longsynth.model.copula.channels import channel_number
-from longsynth.model.copula.effects import time_shapes
-from longsynth.model.copula.lags import Lags
-from longsynth.schema import Schema
+from longsynth.sampling.copula.channels import channel_number
+from longsynth.sampling.copula.effects import time_shapes
+from longsynth.sampling.copula.lags import Lags
+from longsynth.schema.schema import Schema
 
 SHAPES = ("level", "slope", "bend")
 

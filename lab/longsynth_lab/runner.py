@@ -1,0 +1,151 @@
+"""The runner: any experiments to one tidy table, in processes, resumable after a kill."""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from longsynth.audit.classifiers import require_sklearn
+from longsynth.system.errors import Refused
+from longsynth.system.folders import not_written, noting
+from longsynth.system.workers import Watch, work_through
+from longsynth_lab.cell import keeps_predictions, predictions_file, run_cell, scores_file
+from longsynth_lab.experiments import Experiment
+from longsynth_lab.results import (
+    Prediction,
+    Row,
+    is_whole,
+    joined,
+    write_text_whole,
+    write_whole,
+)
+from longsynth_lab.trial import Trial, trials
+
+FINISHED = (
+    "validation.json",
+    "POPULATION.md",
+    "MEMBERSHIP.md",
+)  # written last: where one is, the study is whole
+LIBRARIES = ("matplotlib", "opendp", "pyarrow", "scikit-learn", "scipy", "threadpoolctl")
+
+
+def run_experiments(
+    experiments: Sequence[Experiment], out: Path, *, jobs: int = 1, resume: bool = False
+) -> list[Trial]:
+    """Run what is not there yet, then write the joined tables.
+
+    The privacy noise takes no seed, so a second run of a cell would differ: finished cells are
+    kept as they are, and a resumed study has the tables that it would have had. A cell that cannot
+    be read to its end is run again.
+    """
+    if os.path.lexists(out) and not resume:
+        raise Refused(f"{out} exists already: continue it with --resume, or choose another --out.")
+    require_sklearn()  # now, not after the first fits
+    wanted = trials(experiments)
+    with noting() as after, _only_one(out):
+        after.append(f"Finished cells are kept in {out}: go on with --resume.")
+        for name in FINISHED:
+            (out / name).unlink(missing_ok=True)
+        _sweep(out)
+        _finish(out, wanted, jobs)
+        write_text_whole(out / "study.json", json.dumps(_description(experiments, wanted)))
+        write_whole(out / "results.parquet", joined(scores_file(out, trial) for trial in wanted))
+        kept = [predictions_file(out, trial) for trial in wanted if keeps_predictions(trial)]
+        if kept:
+            write_whole(out / "predictions.parquet", joined(kept))
+        write_text_whole(out / "versions.json", json.dumps(versions(), indent=2) + "\n")
+    return wanted
+
+
+@contextmanager
+def _only_one(out: Path) -> Iterator[None]:
+    """Keep a second run out of the folder; the lock ends with the process, however it ends."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = (out / ".lock").open("w")
+    except OSError as error:
+        raise not_written(out, error) from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Refused(f"another run is at work in {out}: wait for it or stop it.") from None
+        try:
+            yield
+        except OSError as error:
+            raise not_written(out, error) from None
+        finally:
+            _sweep(out)
+
+
+def _sweep(out: Path) -> None:
+    """Remove what a process that was ended had begun to write."""
+    with suppress(OSError):
+        for path in out.rglob(".*.partial"):
+            path.unlink(missing_ok=True)
+
+
+def _finish(out: Path, wanted: list[Trial], jobs: int) -> None:
+    """Run the cells that are not there yet."""
+    waiting = [trial for trial in wanted if not _done(out, trial)]
+    with _progress(len(wanted), len(wanted) - len(waiting)) as watch:
+        # First those that share the machine, then those that measure the clock, one by one.
+        for alone, processes in ((False, jobs), (True, 1)):
+            cells = [partial(run_cell, out, trial) for trial in waiting if trial.alone == alone]
+            work_through(cells, processes if jobs > 1 else 0, watch)
+
+
+def _done(out: Path, trial: Trial) -> bool:
+    """Whether all of a cell's tables are there and whole."""
+    return is_whole(scores_file(out, trial), Row) and (
+        not keeps_predictions(trial) or is_whole(predictions_file(out, trial), Prediction)
+    )
+
+
+def _description(experiments: Sequence[Experiment], wanted: list[Trial]) -> dict[str, Any]:
+    """What was run: the experiments, and the cells that the results are joined from."""
+    shown = [asdict(experiment) for experiment in experiments]
+    return {"experiments": shown, "cells": [trial.name for trial in wanted]}
+
+
+def versions() -> dict[str, str]:
+    """Return what the numbers depend on beside the seeds."""
+    from importlib.metadata import version
+
+    from longsynth.system.version import surroundings
+
+    return surroundings() | {name: version(name) for name in LIBRARIES}
+
+
+@contextmanager
+def _progress(cells: int, finished: int) -> Iterator[Watch]:
+    """A bar of finished cells with the time left, on standard error of a terminal only."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    columns: tuple[Any, ...] = (
+        TextColumn("study"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("cells"),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+    shown = Progress(*columns, console=console, disable=not console.is_terminal)
+    with shown as bar:
+        task = bar.add_task("study", total=cells, completed=finished)
+        yield lambda done, _: bar.advance(task, 1 if done else 0)

@@ -1,0 +1,124 @@
+"""Trial: one method on one population in one setting, and everything that is measured of it."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from longsynth.reading.records import Cohort
+from longsynth.schema.constants import Constants
+from longsynth.schema.schema import Schema
+from longsynth_lab.experiments import REFERENCES, Constant, Experiment, Setting
+from longsynth_lab.fingerprints import judged_by, made_by
+from longsynth_lab.variants import is_private
+from longsynth_lab.worlds import Parts, world
+
+DRAW_SEED = 30_000_000  # times the draw, added to a seed: the seed of the synthetic patients
+
+
+class Use(NamedTuple):
+    """Where a trial's numbers stand in the results, and which of them."""
+
+    experiment: str
+    setting: str
+    measures: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    method: str
+    seed: int
+    setting: Setting
+    uses: tuple[Use, ...]
+    bootstrap: int = 0
+    alone: bool = False
+    draw: int = 0
+    made_by: str = ""  # versions of the code, see `fingerprints`
+    judged_by: str = ""
+
+    @property
+    def sample_seed(self) -> int:
+        return self.seed + DRAW_SEED * self.draw
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(m for use in self.uses for m in use.measures))
+
+    @property
+    def name(self) -> str:
+        """A file name that changes with anything the numbers depend on, the code included."""
+        content = json.dumps(asdict(self), sort_keys=True)
+        first = self.uses[0]
+        said = f"{first.experiment}-{first.setting}-{self.method}-{self.seed}-{self.draw}"
+        plain = "".join(c if c.isalnum() or c in "-." else "_" for c in said)
+        return f"{plain}-{sha256(content.encode()).hexdigest()[:10]}"
+
+
+def trials(experiments: Iterable[Experiment]) -> list[Trial]:
+    """Return what has to be run, each distinct trial once, one seed's trials together."""
+    found: dict[tuple[str, int, int, Setting, bool], Trial] = {}
+    for experiment in experiments:
+        for seed, draw, (label, setting), method in product(
+            experiment.seeds,
+            range(experiment.draws),
+            experiment.settings.items(),
+            experiment.all_methods,
+        ):
+            key = (method, seed, draw, _relevant(method, setting), experiment.alone)
+            use = Use(experiment.name, label, experiment.measures)
+            before = found.get(key)
+            found[key] = Trial(
+                method,
+                seed,
+                key[3],
+                (*(before.uses if before else ()), use),
+                max(experiment.bootstrap, before.bootstrap if before else 0),
+                experiment.alone,
+                draw,
+                "" if method in REFERENCES else made_by(method),
+                judged_by(),
+            )
+    return list(found.values())
+
+
+def population(setting: Setting, seed: int) -> Parts:
+    """Return the patients of a trial. The same for all methods, so that differences pair up."""
+    return world(setting.world).parts(setting, seed)
+
+
+def schema_of(setting: Setting, constants: Iterable[Constant] = ()) -> Schema:
+    """Return the world's schema with the setting's constants, and with those of a variant."""
+    schema = world(setting.world).schema
+    given = schema.constants.model_dump() | dict(setting.constants) | dict(constants)
+    return schema.model_copy(update={"constants": Constants.model_validate(given)})
+
+
+def patients_hash(parts: Parts) -> str:
+    """A short hash of who trains and who judges; the last digits of a value do not count."""
+    digest = sha256()
+    for cohort in (parts.train, parts.test):
+        for numbers in (cohort.values, cohort.gaps):
+            digest.update(np.nan_to_num(numbers.astype(np.float32)).tobytes())
+        for marks in (cohort.observed, cohort.length, cohort.event, cohort.group, cohort.site):
+            digest.update(marks.tobytes())
+    return digest.hexdigest()[:12]
+
+
+def partition_facts(cohort: Cohort) -> dict[str, float]:
+    """Return what tab:dataset says about a set of patients."""
+    return {
+        "patients": float(cohort.patients),
+        "event_rate": float(cohort.event.mean()),
+        "group_share": float(cohort.group.mean()),
+        "missing_rate": float(1 - cohort.observed.mean()),
+        "mean_gap": float(np.mean(cohort.gaps)),
+    }
+
+
+def _relevant(method: str, setting: Setting) -> Setting:
+    """A method without a promise does not know the budget: one trial serves every ε."""
+    return setting if is_private(method) else replace(setting, epsilon=0.0, delta=0.0)

@@ -1,0 +1,192 @@
+"""The distinguishing game: an auditor who knows everything but which of two cohorts was fitted.
+
+Two cohorts differ in one patient. One of them goes through the real `fit`; from what is released
+the auditor says which. Differential privacy limits how often anyone can be right, so whoever is
+right more often has disproved the claim. The auditor here knows the sums and the noise, and plays
+the likelihood-ratio test, which no other test beats.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import SeedSequence
+from threadpoolctl import threadpool_limits
+
+from longsynth.audit.game.bounds import standard_error, trials_for
+from longsynth.audit.game.fast_noise import FAST
+from longsynth.audit.game.report import GameReport, Row
+from longsynth.audit.game.rows import Sides, claimed_mu, error_wanted, rows_of
+from longsynth.audit.game.scene import PassedNoNoise
+from longsynth.audit.game.search import Pair, Worst, worst_pairs
+from longsynth.audit.game.spread import Spread, spread_of
+from longsynth.audit.game.trials import (
+    FitTrials,
+    draw_work,
+    drawn_lines,
+    fit_work,
+    play_draws,
+    play_fits,
+)
+from longsynth.audit.game.verdict import exact_findings, row_findings, spread_findings
+from longsynth.plan import Plan
+from longsynth.privacy.noise import OPENDP
+from longsynth.system.errors import Refused
+from longsynth.system.workers import Watch, work_through
+
+LEAST_TRIALS = 10  # a side; with fewer no limit means anything
+FEWEST = 1000  # trials a side where noise is redrawn, however many numbers that takes
+
+
+class Fits(NamedTuple):
+    """Real fits a side: with fast noise, and with OpenDP's own."""
+
+    fast: int
+    opendp: int
+
+
+ONE_PASS, SEVERAL_PASSES = Fits(20_000, 200), Fits(200, 50)  # later passes wait for the noise
+OWN, SHARED = "its own", "the bundle's"  # whose worst pair a row is played on
+
+
+class Drawing(NamedTuple):
+    """A test that redraws the noise on what a real fit handed to its noise source."""
+
+    lines: tuple[int, ...]
+    pair: Pair
+    trials: int
+
+
+Piece = Callable[[], Any]
+
+
+def play(
+    plan: Plan,
+    *,
+    trials: int | None = None,
+    opendp_trials: int | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+    tries: int = 400,
+    numbers: int = 1_000_000_000,
+    watch: Watch = lambda done, total: None,
+) -> GameReport:
+    """Play against the claim of a plan and report what was reached, line by line and in all.
+
+    `trials` real fits a side use fast noise and `seed`; `opendp_trials` use OpenDP's own noise,
+    which takes none. Each line is also played on its own worst pair, with as many fast draws as
+    its μ needs, at least `trials` and at most `numbers` numbers. `tries` is how long the search for
+    a pair goes on.
+    """
+    usual = ONE_PASS if len(plan.stages) == 1 else SEVERAL_PASSES
+    trials = usual.fast if trials is None else trials
+    opendp_trials = usual.opendp if opendp_trials is None else opendp_trials
+    if min(trials, opendp_trials) < LEAST_TRIALS:
+        raise Refused(f"the game needs at least {LEAST_TRIALS} trials a side with either noise.")
+    for_search, for_fits, for_draws = SeedSequence(seed).spawn(3)
+    with threadpool_limits(limits=1):  # short products: a second thread only waits
+        try:
+            worst = worst_pairs(plan, np.random.default_rng(for_search), tries=tries)
+        except PassedNoNoise as finding:
+            return _report(plan, seed, findings=[str(finding)])
+        sources = {OPENDP: (opendp_trials, None), FAST: (trials, for_fits)}
+        fits = {
+            noise: list(fit_work(worst.plan, worst.bundle, number, seeds))
+            for noise, (number, seeds) in sources.items()
+        }
+        drawings = list(_drawings(worst, trials, numbers))
+        draws = [
+            list(draw_work(drawn_lines(plan, d.pair, d.lines), d.trials, for_draws))
+            for d in drawings
+        ]
+        pieces: list[Piece] = [partial(play_fits, work) for each in fits.values() for work in each]
+        pieces += [partial(play_draws, work) for each in draws for work in each]
+        found = iter(work_through(pieces, jobs if jobs > 1 else 0, watch))
+
+    findings = list(exact_findings(plan, worst))
+    sides: list[Sides] = []
+    spreads: list[Spread] = []
+    for noise, works in fits.items():
+        both = _by_side(works, found)
+        one, other = (FitTrials.joined(part) for part in both)
+        if refusal := one.refused or other.refused:
+            findings.append(f"no {noise} noise was drawn: {refusal}")
+            continue
+        sides += _sides_of_fits(worst, noise, one, other)
+        spreads += _spreads(plan, noise, one, other)
+    for drawing, work in zip(drawings, draws, strict=True):
+        ratios = (np.concatenate(part) for part in _by_side(work, found))
+        sides.append(Sides(drawing.lines, drawing.pair, OWN, "noise redrawn", FAST, *ratios))
+    rows = rows_of(plan, sides)
+    findings += [sentence for row in rows for sentence in row_findings(row)]
+    findings += spread_findings(spreads)
+    return _report(plan, seed, rows, spreads, findings)
+
+
+def _drawings(worst: Worst, trials: int, numbers: int) -> Iterator[Drawing]:
+    """Each line on its own pair; the bundle too where the real fits are too few for its μ."""
+    every = tuple(range(len(worst.lines)))
+    for line in every:
+        yield _drawing(worst, worst.lines[line], (line,), trials, numbers)
+    mu = claimed_mu(worst.plan.ledger, every)
+    wanted = error_wanted(worst.bundle.attained(worst.plan, every)) * mu
+    if standard_error(mu, trials) > wanted and len(every) > 1:
+        yield _drawing(worst, worst.bundle, every, trials, numbers)
+
+
+def _drawing(
+    worst: Worst, pair: Pair, lines: tuple[int, ...], trials: int, numbers: int
+) -> Drawing:
+    mu = claimed_mu(worst.plan.ledger, lines)
+    wanted = trials_for(mu, error_wanted(pair.attained(worst.plan, lines)) * mu)
+    each = sum(int(np.count_nonzero(pair.difference(line))) for line in lines)
+    most = max(numbers // max(2 * each, 1), FEWEST)
+    return Drawing(lines, pair, min(max(wanted, trials), most))
+
+
+def _by_side(works: Sequence[Any], found: Iterator[Any]) -> tuple[list[Any], list[Any]]:
+    """Take the results of these pieces, in their order, apart by side."""
+    both: tuple[list[Any], list[Any]] = [], []
+    for work in works:
+        both[work.side].append(next(found))
+    return both
+
+
+def _sides_of_fits(worst: Worst, noise: str, one: FitTrials, other: FitTrials) -> Iterator[Sides]:
+    """Real fits play every line and the bundle at once, on the pair that is worst for all."""
+    every = tuple(range(len(worst.lines)))
+    tests = [(line,) for line in every] + ([every] if len(every) > 1 else [])
+    for lines in tests:
+        ratios = (side.statistics[:, list(lines)].sum(axis=1) for side in (one, other))
+        whose = OWN if lines == every else SHARED
+        yield Sides(lines, worst.bundle, whose, "real fits", noise, *ratios)
+
+
+def _spreads(plan: Plan, noise: str, one: FitTrials, other: FitTrials) -> Iterator[Spread]:
+    fits = len(one.statistics) + len(other.statistics)
+    for entry, first, second in zip(plan.ledger.entries, one.squares, other.squares, strict=True):
+        yield spread_of(entry.statistic.name, noise, first + second, fits)
+
+
+def _report(
+    plan: Plan,
+    seed: int,
+    rows: Sequence[Row] = (),
+    spreads: Sequence[Spread] = (),
+    findings: Sequence[str] = (),
+) -> GameReport:
+    budget = plan.ledger.budget
+    if budget is None:
+        raise TypeError("a plan without a budget makes no claim to attack")
+    return GameReport(
+        method=plan.method.name,
+        patients=plan.ledger.patients,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        accounting=budget.accounting,
+        seed=seed,
+        rows=tuple(rows),
+        spreads=tuple(spreads),
+        failures=tuple(findings),
+    )

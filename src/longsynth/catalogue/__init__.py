@@ -1,1 +1,0 @@
-"""Public facts about common clinical variables."""

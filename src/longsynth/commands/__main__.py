@@ -1,0 +1,16 @@
+"""The console script: Ctrl-C is heard before anything that takes time is loaded."""
+
+from longsynth.system.interrupts import HeardEarly
+
+
+def main() -> None:
+    """Run the commands; `commands/ending.py` lists the exit codes."""
+    with HeardEarly():
+        from longsynth.commands.app import app
+        from longsynth.commands.ending import run
+
+        run(app)
+
+
+if __name__ == "__main__":
+    main()

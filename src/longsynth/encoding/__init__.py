@@ -1,0 +1,1 @@
+"""From a patient's record to rows of bounded numbers."""

@@ -1,0 +1,182 @@
+"""Scaling: public maps between clinical units and [-1, 1] (eq:encoding), both ways.
+
+A nominal variable has no scale: each of its levels is a channel that holds 1 or 0, and the channel
+that is largest names the level.
+"""
+
+from math import gcd
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longsynth.schema.schema import Schema
+from longsynth.system.remembered import remembered
+
+REFERENCE_SCALES = 3.0  # `encoding: reference` maps centre ± three scales to ±1
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class _Tiled(NamedTuple):
+    """Rows of the scaling, once for each slot."""
+
+    middle: Floats
+    half: Floats
+    per_half: Floats  # its reciprocal: to divide would take twice as long
+    bounds: Floats  # (2, …)
+    ends: Floats  # (2, …)
+
+
+class Scaling:
+    """What the schema alone says about units: the last axis is V in clinical units, and the
+    channels once encoded."""
+
+    def __init__(self, schema: Schema) -> None:
+        variables = schema.variables
+        self.layout = schema.layout
+        channels = np.array(self.layout.channels)
+        self._first = np.concatenate([[0], np.cumsum(channels)[:-1]])  # channel of each variable
+        self._nominal = [i for i, v in enumerate(variables) if v.kind == "nominal"]
+        self._bounds = np.array([v.bounds for v in variables]).T  # (2, V)
+        self._log = np.array([v.transform == "log" for v in variables])
+        self._whole = np.array([v.kind != "continuous" for v in variables])
+        self._step = np.array([v.resolution or 0.0 for v in variables])
+        low, high = self._transform(self._bounds)
+        if schema.constants.encoding == "reference":
+            for v, variable in enumerate(variables):
+                if variable.centre is not None and variable.scale is not None:
+                    low[v], high[v] = self._reference(variable.centre, variable.scale, v)
+        self._middle, self._half = (low + high) / 2, (high - low) / 2
+        # What the bounds become: to clip there is to clip at the bounds, as all steps are monotone.
+        ends = (self._transform(self._bounds) - self._middle) / self._half
+        near = np.abs(np.abs(ends) - 1) < 1e-12
+        self._ends = np.clip(np.where(near, np.sign(ends), ends), -1.0, 1.0)
+        self._longest = np.log1p(schema.max_gap)
+        self._max_gap = schema.max_gap
+        self._last: tuple[int, _Tiled] | None = None
+
+    def unit(self, values: Floats, known: Bools | None = None) -> Floats:
+        """Return values (…, V) in [-1, 1], by position where there are levels; clipped first to
+        the public bounds. What is not known is 0."""
+        rows, together = self._long_rows(values)
+        tiled = self._tiled(together)
+        with np.errstate(over="ignore"):  # no warning may tell of a wild value; it is clipped below
+            unit = rows - tiled.middle
+        for v in np.flatnonzero(self._log):
+            every = slice(v, None, len(self._log))
+            column = np.clip(rows[:, every], *self._bounds[:, v])
+            np.subtract(np.log(column, out=column), self._middle[v], out=unit[:, every])
+        if known is not None:  # all bits of a number, or none: a product with 0 would keep a NaN
+            there = np.negative(known.reshape(unit.shape).view(np.int8)).astype(np.int64)
+            np.bitwise_and(unit.view(np.int64), there, out=unit.view(np.int64))
+        with np.errstate(over="ignore"):
+            unit *= tiled.per_half
+        if (self._ends[0] == -1).all() and (self._ends[1] == 1).all():
+            np.clip(unit, -1.0, 1.0, out=unit)
+        else:
+            np.maximum(unit, tiled.ends[0], out=unit)
+            np.minimum(unit, tiled.ends[1], out=unit)
+        return unit.reshape(values.shape)
+
+    def encode(self, values: Floats, known: Bools | None = None) -> Floats:
+        """Return values in [-1, 1], levels of nominal variables in channels of their own. What is
+        not known is 0."""
+        encoded = self.unit(values, known)
+        if not self._nominal:
+            return encoded
+        encoded = self.per_channel(encoded)
+        for v in self._nominal:
+            level = np.rint(np.clip(values[..., v, None], *self._bounds[:, v]))
+            found = level == np.arange(self.layout.channels[v])
+            encoded[..., self._channels(v)] = (
+                found if known is None else found & known[..., v, None]
+            )
+        return encoded
+
+    def decode(self, encoded: Floats) -> Floats:
+        """Return clinical units inside the public bounds; levels as whole numbers."""
+        if not self._nominal:
+            return self.from_unit(encoded)
+        plain = np.take(encoded, self._first, axis=-1)
+        for v in self._nominal:
+            level = encoded[..., self._channels(v)].argmax(axis=-1)
+            plain[..., v] = (level - self._middle[v]) / self._half[v]
+        return self.from_unit(plain)
+
+    def from_unit(self, unit: Floats) -> Floats:
+        """The inverse of `unit`, for any number."""
+        rows, together = self._long_rows(unit)
+        tiled = self._tiled(together)
+        rows = rows * tiled.half
+        rows += tiled.middle
+        for v in np.flatnonzero(self._log | self._whole | (self._step > 0)):
+            column = rows[:, v :: len(self._log)]
+            if self._log[v]:
+                with np.errstate(over="ignore"):  # beyond any number: cut at the bound below
+                    np.exp(column, out=column)
+            if self._whole[v]:
+                np.rint(column, out=column)
+            if step := self._step[v]:  # in steps from zero, as a device or a laboratory records
+                column[:] = np.round(np.rint(column / step) * step, 12)
+        np.maximum(rows, tiled.bounds[0], out=rows)
+        np.minimum(rows, tiled.bounds[1], out=rows)
+        return rows.reshape(unit.shape)
+
+    def per_channel(self, found: NDArray[Any]) -> NDArray[Any]:
+        """Repeat what is said of a variable for each of its channels."""
+        if not self._nominal:
+            return found
+        return np.repeat(found, self.layout.channels, axis=-1)
+
+    def encode_gaps(self, gaps: Floats) -> Floats:
+        encoded = np.clip(gaps, 0.0, self._max_gap)
+        np.log1p(encoded, out=encoded)
+        encoded *= 2
+        encoded /= self._longest
+        encoded -= 1
+        return encoded
+
+    def decode_gaps(self, encoded: Floats) -> Floats:
+        return np.asarray(np.expm1((np.clip(encoded, -1.0, 1.0) + 1) / 2 * self._longest))
+
+    def half_ranges(self) -> Floats:
+        """(V,): what one encoded unit is worth in clinical units, where the scale is linear."""
+        return np.where(self._log, np.nan, self._half)
+
+    def reference_in_unit(self, v: int, centre: float, scale: float) -> tuple[float, float]:
+        """Return a public centre and scale of a variable on [-1, 1]."""
+        low, high = self._reference(centre, scale, v)
+        middle = ((low + high) / 2 - self._middle[v]) / self._half[v]
+        return float(middle), float((high - low) / (2 * REFERENCE_SCALES) / self._half[v])
+
+    def _long_rows(self, values: Floats) -> tuple[Floats, int]:
+        """Many records side by side, and how many slots that makes: numpy is slow where the last
+        axis is short."""
+        together = values.shape[-2] * gcd(len(values), 64) if values.ndim > 2 else 1
+        return values.reshape(-1, together * len(self._log)), together
+
+    def _tiled(self, together: int) -> "_Tiled":
+        last = self._last  # threads share a scaling
+        if last is None or last[0] != together:
+            rows = self._middle, self._half, 1 / self._half, self._bounds, self._ends
+            self._last = last = together, _Tiled(*(np.tile(x, together) for x in rows))
+        return last[1]
+
+    def _channels(self, v: int) -> slice:
+        return slice(self._first[v], self._first[v] + self.layout.channels[v])
+
+    def _transform(self, values: Floats) -> Floats:
+        return np.where(self._log, np.log(np.where(self._log, values, 1.0)), values)
+
+    def _reference(self, centre: float, scale: float, v: int) -> tuple[float, float]:
+        """Three public scales either side of the centre; on a log scale, the same in ratios."""
+        reach = REFERENCE_SCALES * scale
+        if self._log[v]:
+            ratio = np.log1p(reach / centre)
+            return float(np.log(centre) - ratio), float(np.log(centre) + ratio)
+        return centre - reach, centre + reach
+
+
+scaling_of = remembered(Scaling)

@@ -1,1 +1,0 @@
-"""Files to patients and back, one adapter a format."""

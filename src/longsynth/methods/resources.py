@@ -1,0 +1,135 @@
+"""What a fit, a model or a sample needs of a machine, from public facts alone: known before any
+patient is read, and before anything of a release that others wrote is built.
+
+Rough, and rather too much than too little. `make bench` measures what it comes to.
+"""
+
+import os
+import resource
+from dataclasses import dataclass
+from typing import Protocol
+
+from longsynth.methods.method import Method, PrivateMethod, Stage, work_of
+from longsynth.privacy.ledger import Ledger
+from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import STRIP
+from longsynth.reading.records import BATCH
+from longsynth.sample import CHUNK
+from longsynth.schema.schema import Schema
+from longsynth.system.errors import Refused
+
+PROGRAM = 300e6  # bytes: Python and its libraries, and what a reader holds
+CELLS = 1 << 22  # that are in memory together at the most
+COPIES = 4  # of their rows, and of a matrix of products
+RELEASED = 120  # bytes of a number that is released, until it is written
+PRODUCT, CELL, DRAW = 5e-11, 15e-9, 15e-6  # core-seconds each: SYRK, a cell on its way, noise
+DRAWN = 6  # copies of the cells of a chunk of synthetic patients, until they are written
+DRAWN_CELL = 2e-7  # core-seconds to draw and write one of them
+HOURS = 4.0  # of one core: a model that takes longer to build is neither fitted nor read
+
+
+class Planned(Protocol):
+    """What counts of a plan here."""
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def method(self) -> PrivateMethod: ...
+    @property
+    def stages(self) -> tuple[Stage, ...]: ...
+    @property
+    def ledger(self) -> Ledger: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    memory: float  # bytes
+    seconds: float  # of one core
+
+    @property
+    def sentence(self) -> str:
+        return f"about {self.memory / 1e9:.1f} GB of memory and {_time(self.seconds)} of one core"
+
+
+def needs_of(plan: Planned) -> Needs:
+    """Return what the passes, the noise and the matrices of a plan come to."""
+    patients, memory, seconds = plan.ledger.patients, PROGRAM, 0.0
+    for stage in plan.stages:
+        width = sum(s.right + s.left for s, _ in stage)
+        together = width * min(patients, BATCH, CELLS // plan.schema.width + 1)
+        products = sum(_products(s) for s, _ in stage)
+        released = sum(s.dimension for s, _ in stage)
+        held = 8 * COPIES * (together + products) + RELEASED * released
+        memory = max(memory, PROGRAM + held)
+        seconds += patients * (CELL * width + PRODUCT * products) + DRAW * released
+    return Needs(memory, seconds)
+
+
+def needs_of_model(method: Method, schema: Schema, patients: int) -> Needs:
+    """Return what it takes to build the model of a release."""
+    work = work_of(method, schema, patients)
+    return Needs(PROGRAM + 8 * work.numbers, work.seconds)
+
+
+def needs_of_drawing(schema: Schema, patients: int) -> Needs:
+    """Return what the first chunk of synthetic patients takes; the others come after it."""
+    cells = min(patients, CHUNK) * schema.width
+    return Needs(PROGRAM + 8 * DRAWN * cells, cells * (2 * PRODUCT * schema.width + DRAWN_CELL))
+
+
+def require_room(plan: Planned) -> None:
+    """Refuse a fit that this machine has not the memory for, before it has cost anything; and one
+    whose model no one could build here."""
+    require_room_for_model(plan.method, plan.schema, plan.ledger.patients)
+    needs, there = needs_of(plan), memory_of_machine()
+    if needs.memory > there:
+        raise Refused(
+            f"this fit needs {needs.sentence}, and this machine has {there / 1e9:.1f} GB: "
+            "give it fewer slots or variables, or a larger machine."
+        )
+
+
+def require_room_for_model(method: Method, schema: Schema, patients: int) -> None:
+    """Refuse to build a model that takes more memory than there is, or more time than the limit."""
+    what = f"the model of '{method.name}' for {_size(schema)}"
+    _require(what, needs_of_model(method, schema, patients))
+
+
+def require_room_for_drawing(schema: Schema, patients: int) -> None:
+    """Refuse likewise to draw patients again that others say they drew."""
+    _require(f"drawing synthetic patients of {_size(schema)}", needs_of_drawing(schema, patients))
+
+
+def _require(what: str, needs: Needs) -> None:
+    there = memory_of_machine()
+    limit = f"the limit is {HOURS:g} h: take another method"
+    if needs.memory > there:
+        limit = f"this machine has {there / 1e9:.1f} GB: take a larger one"
+    elif needs.seconds <= 3600 * HOURS:
+        return
+    raise Refused(f"{what} needs {needs.sentence}, and {limit}, or fewer slots or variables.")
+
+
+def _size(schema: Schema) -> str:
+    return f"{schema.slots:,} slots × {len(schema.variables):,} variables"
+
+
+def memory_of_machine() -> float:
+    """Bytes that there are, or that this process may have."""
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return float(there if allowed == resource.RLIM_INFINITY else min(there, allowed))
+
+
+def _products(statistic: Statistic) -> int:
+    pairs = 0
+    if statistic.kind in ("gram", "joint"):
+        kept = statistic.dimension - statistic.left * (1 + statistic.right)
+        pairs = min(statistic.right**2, 2 * (kept + STRIP * statistic.right))
+    return pairs + statistic.left * statistic.right
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,1 @@
+"""From files to patients. Everything here is on the private side."""

@@ -1,0 +1,146 @@
+"""CSV as RFC 4180 defines it: a quoted cell may hold commas, quotation marks and line breaks.
+
+An import runs on the private side and its output is for the data holder. So it stops at what cannot
+be meant, and names the line; it quotes no cell. Python's own parser does the work, in strict mode.
+"""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TextIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from longsynth.reading.plain import LONGEST
+from longsynth.system.errors import CohortError
+from longsynth.system.reader_errors import replacement, without_cells
+
+ROWS = 50_000  # a batch
+LARGEST = 1 << 24  # characters of a cell: a quotation mark that is never closed ends here
+SHOWN = 5  # lines that a message names
+_CELL = r'(?:"(?:[^"]|"")*"|[^",\r\n]*)'
+WELL_QUOTED = re.compile(rf"{_CELL}(?:,{_CELL})*[\r\n]*")  # the parser forgives some quotes
+
+
+@dataclass(slots=True)
+class CsvFile:
+    """An open file: its header, then its rows, each with as many cells as the header."""
+
+    label: str  # the file's name, for messages
+    file: TextIO
+    header: list[str] = field(init=False)
+    with_line_breaks: int = 0  # cells; allowed, but often a quotation mark is missing
+    uneven: list[int] = field(default_factory=list)  # lines of rows with another number of cells
+    _lines: int = 0  # read so far
+    _row: list[str] = field(default_factory=list)  # lines since the last row ended
+
+    def __post_init__(self) -> None:
+        first = next(self._parsed(), (0, []))[1]
+        self.header = [name.strip() for name in first]
+        if len(self.header) < 2:
+            raise self._refused("has no header line with names separated by commas: add one")
+        if len(set(self.header)) < len(self.header):
+            raise self._refused("names a column twice in its header: rename one")
+
+    def rows(self) -> Iterator[list[str]]:
+        """Yield every row; refuse the file at the end if one has too many or too few cells."""
+        for line, cells in self._parsed():
+            if len(cells) <= 1 and not "".join(cells).strip():
+                continue  # a blank line
+            if len(cells) == len(self.header):
+                self.with_line_breaks += sum("\n" in cell or "\r" in cell for cell in cells)
+                yield cells
+            else:
+                self.uneven.append(line)
+        if self.uneven:
+            named = ", ".join(f"{line:,}" for line in self.uneven[:SHOWN])
+            more = ", …" if len(self.uneven) > SHOWN else ""
+            raise self._refused(
+                f"has rows with more or fewer cells than the header, {len(self.uneven):,} in all. "
+                f"They start in lines {named}{more}. Put cells with a comma in quotation marks"
+            )
+
+    def _parsed(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the line at which each row starts, and its cells."""
+        reader = csv.reader(self._counted(), strict=True)
+        while True:
+            line = self._lines + 1
+            self._row.clear()
+            try:
+                cells = next(reader, None)
+            except csv.Error:
+                raise self._misquoted(line) from None
+            text = "".join(self._row)
+            if '"' in text and not WELL_QUOTED.fullmatch(text):
+                raise self._misquoted(line)
+            if cells is None:
+                return
+            yield line, cells
+
+    def _counted(self) -> Iterator[str]:
+        for line in self.file:
+            self._lines += 1
+            self._row.append(line)
+            yield line
+
+    def _misquoted(self, line: int) -> CohortError:
+        return self._refused(
+            f"has a quotation mark out of place, or one that is never closed, in the row that "
+            f"starts in line {line:,}. Write a quotation mark inside a quoted cell twice"
+        )
+
+    def _refused(self, problem: str) -> CohortError:
+        return CohortError(f"{self.label} {problem}.")
+
+
+@contextmanager
+def open_csv(source: Path, label: str) -> Iterator[CsvFile]:
+    """Open a file in UTF-8, with or without a byte-order mark."""
+
+    def problem(error: Exception) -> CohortError:
+        if not isinstance(error, UnicodeError):
+            return replacement(error, f"{label} cannot be read: is it a file that you may open?")
+        line = _first_wrong_line(source)
+        return CohortError(
+            f"{label} is not in UTF-8, from line {line:,} on: save it again as 'CSV UTF-8'."
+        )
+
+    usual = csv.field_size_limit(LARGEST)
+    try:
+        with without_cells(problem), source.open(encoding="utf-8-sig", newline="") as file:
+            yield CsvFile(label, file)
+    finally:
+        csv.field_size_limit(usual)
+
+
+def csv_to_parquet(opened: CsvFile, target: Path, columns: Sequence[str]) -> int:
+    """Write these columns as text: blanks at the ends removed, empty cells as null. Cells that are
+    longer than any number or label are null too; return how many there were."""
+    places = [opened.header.index(column) for column in columns]
+    schema = pa.schema([(column, pa.string()) for column in columns])
+    rows, too_long = opened.rows(), 0
+    with pq.ParquetWriter(target, schema) as writer:
+        while batch := list(islice(rows, ROWS)):
+            arrays = []
+            for place in places:
+                cells = [row[place].strip() for row in batch]
+                short = [cell if len(cell.encode()) <= LONGEST else "" for cell in cells]
+                too_long += sum(map(bool, cells)) - sum(map(bool, short))
+                arrays.append(pa.array([cell or None for cell in short], pa.string()))
+            writer.write_table(pa.table(arrays, schema=schema))
+    return too_long
+
+
+def _first_wrong_line(source: Path) -> int:
+    with source.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return number
+    return 1

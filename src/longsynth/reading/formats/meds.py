@@ -1,0 +1,167 @@
+"""MEDS 0.4: shards of events under data/, the subjects and the vocabulary under metadata/."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from longsynth.reading.mapping import (
+    Prepared,
+    Step,
+    Target,
+    age,
+    check_units,
+    keys_of,
+    matches,
+    moment,
+    register_keys,
+    since_start,
+)
+from longsynth.reading.plain import is_number, is_text, shown
+from longsynth.reading.sql import quoted
+from longsynth.reading.stage import Stage, Table
+from longsynth.schema.mapping import Codes
+from longsynth.schema.schema import Schema
+from longsynth.system.errors import CohortError
+
+COLUMNS = ("subject_id", "time", "code", "numeric_value")
+SUBJECTS = "metadata/subject_splits.parquet"
+WHOLE = (pa.int64(), pa.int32(), pa.int16(), pa.uint32())  # what fits into 64 bits with a sign
+START, STOP, BIRTH, DEATH = -1, -2, -3, -4  # targets beside those of the schema
+BORN = Codes(pattern="MEDS_BIRTH(//.*)?")
+DIED = Codes(pattern="MEDS_DEATH(//.*)?")
+ANY = Codes(pattern="(?!MEDS_BIRTH)[^\\0]*")  # a birth lies long before a record
+
+
+def prepare_meds(
+    source: str, schema: Schema, targets: Sequence[Target], stage: Stage, step: Step
+) -> Prepared:
+    folder = Path(source)
+    shards = sorted((folder / "data").rglob("*.parquet"))
+    if not shards:
+        raise CohortError(f"{folder} has no data/*.parquet: give the root of a MEDS dataset.")
+    subjects = _subjects(folder, stage)
+    named = {t.number: t.codes for t in targets if by_key(t)}
+    for target in targets:
+        _check(target, schema.source.unit)
+    _check_vocabulary(folder, targets, stage)
+    extra = ["text_value", *([schema.source.unit] if schema.source.unit else [])]
+    tables = []
+    for i, shard in enumerate(shards, 1):
+        step(f"reading shard {i} of {len(shards)}")
+        tables.append(_shard(stage, shard, str(shard.relative_to(folder)), extra))
+    stage.run("CREATE VIEW events AS " + " UNION ALL ".join(map(_events, tables)))
+
+    step("matching codes")
+    start = schema.source.start if schema.source.start.named else ANY
+    wanted = named | {START: start, STOP: schema.source.end, BIRTH: BORN, DEATH: DIED}
+    register_keys(stage, keys_of(stage.texts("SELECT DISTINCT key FROM events"), wanted))
+    step("finding the start of each record")
+    _people(stage, subjects)
+    return Prepared(by_key)
+
+
+def by_key(target: Target) -> bool:
+    return target.fact not in ("age", "death")
+
+
+def _check(target: Target, unit: str) -> None:
+    if not by_key(target):
+        return
+    if not target.codes.named:
+        raise target.refused(
+            "say which codes it comes from, with source: {codes: […]} or source: {pattern: …}"
+        )
+    check_units(target, unit)
+
+
+def _check_vocabulary(folder: Path, targets: Sequence[Target], stage: Stage) -> None:
+    """A variable whose every code is unknown to the dataset's own list of codes is a mistake."""
+    path = folder / "metadata" / "codes.parquet"
+    if not path.is_file():
+        return
+    table = stage.parquet(path, "metadata/codes.parquet", ["code"])
+    _require_text(table, "metadata/codes.parquet", "code")
+    known = stage.texts(f"SELECT code FROM {table.scan} WHERE code IS NOT NULL")
+    for target in targets:
+        if by_key(target) and all(matches(code, target.codes) is None for code in known):
+            raise target.refused(
+                "metadata/codes.parquet has none of its codes; correct the codes or the pattern"
+            )
+
+
+def _shard(stage: Stage, path: Path, label: str, extra: Sequence[str]) -> Table:
+    table = stage.parquet(path, label, COLUMNS, extra)
+    kinds = table.types
+    if kinds["subject_id"] not in WHOLE:
+        kind = shown(kinds["subject_id"])
+        raise CohortError(f"{label} stores subject_id as {kind}: MEDS has int64.")
+    time = kinds["time"]
+    if not pa.types.is_timestamp(time):
+        raise CohortError(f"{label} stores time as {shown(time)}: MEDS has timestamp[us].")
+    if time.tz is not None:
+        raise CohortError(
+            f"{label} stores time with a time zone, which MEDS does not: convert all times to one "
+            "clock and remove the zone."
+        )
+    _require_text(table, label, "code")
+    if not is_number(kinds["numeric_value"]):
+        raise CohortError(
+            f"{label} stores numeric_value as {shown(kinds['numeric_value'])}: MEDS has float32."
+        )
+    for column in extra:
+        if column in kinds:
+            _require_text(table, label, column)
+        elif column != "text_value":
+            raise CohortError(f"{label} has no column {column!r}: correct source: {{unit: …}}.")
+    return table
+
+
+def _require_text(table: Table, label: str, column: str) -> None:
+    kind = table.types[column]
+    if not (is_text(kind) or pa.types.is_null(kind)):
+        raise CohortError(f"{label} stores {column} as {shown(kind)}: MEDS has text.")
+
+
+def _events(table: Table) -> str:
+    text = "CAST(text_value AS VARCHAR)" if "text_value" in table.types else "NULL::VARCHAR"
+    units = [c for c in table.types if c not in (*COLUMNS, "text_value")]
+    unit = f"CAST({quoted(units[0])} AS VARCHAR)" if units else "NULL::VARCHAR"
+    return f"""
+        SELECT CAST(subject_id AS BIGINT) AS id, CASE WHEN isfinite(time) THEN time END AS clock,
+               CAST(code AS VARCHAR) AS key, CAST(numeric_value AS DOUBLE) AS number,
+               {text} AS raw, {unit} AS unit FROM {table.scan}"""
+
+
+def _subjects(folder: Path, stage: Stage) -> str:
+    """SQL for the ids in the dataset's own list of subjects. Without that list the number of
+    patients, which is public, would depend on who has an event."""
+    path = folder / SUBJECTS
+    if not path.is_file():
+        raise CohortError(
+            f"{folder} has no {SUBJECTS}: add the list of all subjects, with a column "
+            "'subject_id'. The number of patients is public, so events must not decide it."
+        )
+    table = stage.parquet(path, SUBJECTS, ["subject_id"])
+    if table.types["subject_id"] not in WHOLE:
+        raise CohortError(f"{SUBJECTS} stores subject_id as another type than int64: convert it.")
+    return f"SELECT CAST(subject_id AS BIGINT) AS id FROM {table.scan}"
+
+
+def _people(stage: Stage, subjects: str) -> None:
+    born = moment("birth")
+    stage.run(f"""
+        CREATE TEMP TABLE moments AS
+        SELECT id, min(clock) FILTER (target = {START}) AS start,
+               min(clock) FILTER (target = {BIRTH}) AS birth,
+               min(clock) FILTER (target = {DEATH}) AS death
+        FROM events JOIN keys USING (key) WHERE target < 0 GROUP BY id""")
+    stage.run(f"""
+        CREATE TEMP TABLE people AS
+        SELECT s.id, start, {since_start("ends.stop")} AS stop, death,
+               {age("start", f"year({born})", f"month({born})", f"day({born})")} AS age
+        FROM ({subjects}) AS s LEFT JOIN moments ON moments.id = s.id
+        LEFT JOIN (SELECT e.id, min(e.clock) AS stop FROM events e JOIN keys k ON k.key = e.key
+                   JOIN moments m ON m.id = e.id
+                   WHERE k.target = {STOP} AND e.clock > m.start GROUP BY e.id) ends
+        ON ends.id = s.id""")

@@ -1,0 +1,280 @@
+"""Slots: a patient's rows in time become the first T slots, by the schema's public rule.
+
+A slot opens at a time at which an anchor variable was measured, and takes in every row until the
+next slot opens, which is `merge` hours later at the earliest; rows before the first slot belong to
+it. Each variable is then one value, by its aggregate, whatever the order of the rows. A slot's gap
+is the time since the slot before it; the first slot's is the time since zero.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from longsynth.reading.records import Bools, Cohort, Floats, Ints
+from longsynth.reading.slot_values import rule_for, write_merged
+from longsynth.schema.schema import Schema
+
+SLACK = 1e-9  # hours: 20 and 80 minutes lie an hour apart, whatever their binary digits say
+COUNTED = (
+    "rows_past_the_horizon",
+    "rows_of_patients_without_an_anchor",
+    "rows_past_the_last_slot",
+    "rows_merged_into_the_slot_of_another",
+    "slots_in_use",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of some patients, sorted by patient and time. A patient without rows has one with
+    no time."""
+
+    patient: Ints  # (R,), rising
+    time: Floats  # (R,), hours; NaN: the patient has no row
+    values: Floats  # (R, V); not finite: not observed; static values repeat in every row
+    labels: Ints  # (R, 3): site, group, event of the row's patient
+
+    def grouped(self) -> "Grouped":
+        fresh = np.diff(self.patient, prepend=self.patient[0] - 1) != 0
+        first, owner = np.flatnonzero(fresh), np.cumsum(fresh) - 1  # (n,), (R,)
+        return Grouped(owner, self.time, self.values, self.labels[first], self.values[first])
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """Rows of n patients, sorted by patient and time, beside what is known of each patient."""
+
+    owner: Ints  # (R,), rising: the row's patient, by position
+    time: Floats  # (R,), hours; not finite: no row
+    values: Floats  # (R, V); not finite: not observed
+    labels: Ints  # (n, 3): site, group, event
+    static: Floats  # (n, V); of what is static
+
+    @property
+    def patients(self) -> int:
+        return len(self.labels)
+
+
+def pack(rows: Rows | Grouped, schema: Schema) -> Cohort:
+    """Return one record a patient. With absolute times a patient's first row is time zero."""
+    return placed(rows, schema).cohort()
+
+
+def row_counts(rows: Rows | Grouped, schema: Schema) -> dict[str, int]:
+    """Count what becomes of rows that have a time; each is in one of the counts. Raw facts."""
+    return placed(rows, schema).counts()
+
+
+def placed(rows: Rows | Grouped, schema: Schema) -> "Placed":
+    """Find the slot of every row, once for all that is asked about it."""
+    found = rows.grouped() if isinstance(rows, Rows) else rows
+    with np.errstate(all="ignore"):  # times far apart may overflow
+        slots = None if _is_full(found, schema) else _slotted(found, schema)
+    return Placed(found, slots, schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Rows, and where they belong."""
+
+    rows: Grouped
+    slots: "_Slots | None"  # none: everybody has a row for every slot
+    schema: Schema
+
+    @property
+    def people(self) -> int:
+        """How many patients have a row."""
+        owner = self.rows.owner
+        if self.slots is None:
+            return self.rows.patients
+        return int(np.count_nonzero(owner[1:] != owner[:-1])) + bool(len(owner))
+
+    def cohort(self) -> Cohort:
+        with np.errstate(all="ignore"):  # likewise; `nan_to_num` bounds the gap
+            if self.slots is None:
+                return _as_it_stands(self.rows, self.schema)
+            return _packed(self.rows, self.slots, self.schema)
+
+    def counts(self) -> dict[str, int]:
+        slots = self.slots
+        if slots is None:
+            return dict.fromkeys(COUNTED, 0) | {"slots_in_use": len(self.rows.owner)}
+        kept = slots.position < self.schema.slots
+        taken, stay = int(slots.taken.sum()), int(kept[slots.slot[slots.taken]].sum())
+        counts = (
+            int((np.isfinite(self.rows.time) & ~slots.usable).sum()),
+            int(slots.usable.sum()) - taken,
+            taken - stay,
+            stay - int(kept.sum()),
+            int(kept.sum()),
+        )
+        return dict(zip(COUNTED, counts, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Slots:
+    """Where the slots of some patients open, and which of them takes in each row."""
+
+    zero: Floats  # (n,), each patient's time zero
+    usable: Bools  # (R,): the row has a time, and not past the horizon
+    taken: Bools  # (R,): and its patient has a slot
+    slot: Ints  # (R,), the slot of each row that is taken
+    start: Ints  # (S,), the row at which each slot opens
+    patient: Ints  # (S,), from 0 on
+    position: Ints  # (S,), among its patient's slots
+
+
+def _slotted(rows: Grouped, schema: Schema) -> _Slots:
+    owner = rows.owner
+    zero = _zero(rows) if schema.time.unit == "timestamp" else np.zeros(rows.patients)
+    usable = np.isfinite(rows.time)
+    if schema.slot_rule.horizon is not None:
+        usable &= rows.time - zero[owner] <= schema.slot_rule.horizon + SLACK
+
+    start = _openings(rows, usable, schema)
+    every = len(start) == len(owner)  # each row is a slot
+    patient = owner if every else owner[start]
+    number = np.bincount(patient, minlength=rows.patients)  # slots of each patient
+    before = np.cumsum(number) - number
+    position = np.arange(len(start)) - before[patient]
+    if every:
+        return _Slots(zero, usable, usable, start, start, patient, position)
+    opened = np.zeros(len(owner), np.int64)
+    opened[start] = 1
+    slot = np.maximum(np.cumsum(opened) - 1, before[owner])  # rows before the first: to it
+    taken = usable & (number[owner] > 0)
+    return _Slots(zero, usable, taken, slot, start, patient, position)
+
+
+def _zero(rows: Grouped) -> Floats:
+    """(n,): the time of each patient's first row."""
+    number = np.bincount(rows.owner, minlength=rows.patients)
+    first = np.cumsum(number) - number
+    zero = np.full(rows.patients, np.nan)
+    zero[number > 0] = rows.time[first[number > 0]]
+    return zero
+
+
+def _is_full(rows: Grouped, schema: Schema) -> bool:
+    """Whether everybody has a row for every slot and none beside: then nothing has to be moved."""
+    rule, shape = schema.slot_rule, (rows.patients, schema.slots)
+    if rule.merge or rule.anchors or rule.horizon is not None or len(rows.owner) != np.prod(shape):
+        return False
+    owner, time = rows.owner.reshape(shape), rows.time.reshape(shape)
+    if not (
+        (owner[:, 0] == np.arange(rows.patients)).all()
+        and (owner[:, -1] == owner[:, 0]).all()
+        and np.isfinite(time[:, [0, -1]]).all()  # and so are the rising ones between
+    ):
+        return False
+    later = np.ones(len(rows.owner), np.bool_)
+    np.greater(rows.time[1:], rows.time[:-1], out=later[1:])  # numpy is slow row by row
+    later[:: schema.slots] = True  # the first of each patient
+    return bool(later.all())
+
+
+def _as_it_stands(rows: Grouped, schema: Schema) -> Cohort:
+    time = rows.time.reshape(rows.patients, schema.slots)
+    zero = time[:, 0] if schema.time.unit == "timestamp" else 0.0
+    gaps = np.empty_like(time)
+    np.subtract(rows.time[1:], rows.time[:-1], out=gaps.reshape(-1)[1:])
+    np.subtract(time[:, 0], zero, out=gaps[:, 0])
+    if not np.isfinite(gaps).all():
+        np.nan_to_num(gaps, copy=False)
+    values = rows.values.reshape(*time.shape, -1)
+    return _cohort(values, gaps, np.full(rows.patients, schema.slots), rows, schema)
+
+
+def _packed(rows: Grouped, slots: _Slots, schema: Schema) -> Cohort:
+    opens, patients, variables = rows.time[slots.start], rows.patients, rows.values.shape[1]
+    gaps = np.diff(opens, prepend=0.0)
+    leading = slots.position == 0
+    gaps[leading] = (opens - slots.zero[slots.patient])[leading]
+    gaps = np.nan_to_num(gaps, copy=False)
+    merged = _merged(rows, slots, schema)
+
+    place, number = slots.patient * schema.slots + slots.position, slots.patient
+    keep = slots.position < schema.slots
+    if not keep.all():
+        place, number, gaps, merged = place[keep], number[keep], gaps[keep], merged[keep]
+    shape = (patients, schema.slots, variables)
+    packed, packed_gaps = np.full(shape, np.nan), np.zeros(shape[:2])
+    packed_gaps.reshape(-1)[place] = gaps
+    packed.reshape(-1, variables)[place] = merged
+    length = np.bincount(number, minlength=patients)
+    return _cohort(packed, packed_gaps, length, rows, schema)
+
+
+def _cohort(packed: Floats, gaps: Floats, length: Ints, rows: Grouped, schema: Schema) -> Cohort:
+    static = np.array(schema.layout.static)
+    if static.any():
+        packed = packed.copy()  # it may be the rows themselves
+        packed[:, :, static] = np.nan
+        packed[:, 0, static] = rows.static[:, static]
+    site, group, event = rows.labels.T
+    return Cohort(packed, np.isfinite(packed), gaps, length, group, event, site)
+
+
+def _openings(rows: Grouped, usable: Bools, schema: Schema) -> Ints:
+    """The rows at which slots open: of each patient the first that may, and then always the next
+    that is later by `merge` hours, and later at all. Rows of one time open a slot together."""
+    owner, later = rows.owner, np.ones(len(rows.owner), np.bool_)
+    np.logical_or(owner[1:] != owner[:-1], rows.time[1:] > rows.time[:-1], out=later[1:])
+    anchors = [v for v, x in enumerate(schema.variables) if x.name in schema.slot_rule.anchors]
+    if anchors:
+        measured = usable & np.isfinite(rows.values[:, anchors]).any(axis=1)
+        first_of_time = np.maximum.accumulate(np.where(later, np.arange(len(owner)), 0))
+        candidates = np.unique(first_of_time[measured])
+    else:
+        candidates = np.flatnonzero(later & usable)
+    if schema.slot_rule.merge == 0 or len(candidates) == 0:
+        return candidates
+    return candidates[_apart(owner[candidates], rows.time[candidates], schema)]
+
+
+def _apart(patient: Ints, when: Floats, schema: Schema) -> Ints:
+    """Which of the rising times of each patient open a slot. One more than is kept: it ends the
+    last."""
+    here = np.flatnonzero(np.diff(patient, prepend=-1))
+    end = np.append(here[1:], len(patient))
+    chosen = [here]
+    for _ in range(schema.slots):
+        following = _next(here, end, when, when[here] + schema.slot_rule.merge - SLACK)
+        going = following < end
+        here, end = following[going], end[going]
+        if len(here) == 0:
+            break
+        chosen.append(here)
+    return np.sort(np.concatenate(chosen))
+
+
+def _next(here: Ints, end: Ints, when: Floats, wanted: Floats) -> Ints:
+    """For each patient the first of the places after `here`, before `end`, at or past a time."""
+    low, high = here + 1, end.copy()
+    while (low < high).any():
+        middle = (low + high) // 2
+        open_ = low < high
+        early = open_ & (when[np.minimum(middle, len(when) - 1)] < wanted)
+        low, high = np.where(early, middle + 1, low), np.where(open_ & ~early, middle, high)
+    return np.asarray(low)
+
+
+def _merged(rows: Grouped, slots: _Slots, schema: Schema) -> Floats:
+    """Return one row a slot; not finite where nothing was observed."""
+    start, taken = slots.start, slots.taken
+    if len(start) == len(rows.owner):
+        return rows.values  # every row is a slot
+    slot = slots.slot[taken]
+    if len(slot) == len(start):
+        return rows.values[start]  # nothing to merge
+    values, time = rows.values[taken], rows.time[taken]
+    alone = np.bincount(slot, minlength=len(start))[slot] == 1
+    merged = np.full((len(start), values.shape[1]), np.nan)
+    merged[slot[alone]] = values[alone]
+    values, time, slot = values[~alone], time[~alone], slot[~alone]
+    for v, variable in enumerate(schema.variables):
+        if not variable.static:
+            known = np.isfinite(values[:, v])
+            rule = rule_for(variable.aggregate or schema.slot_rule.aggregate, variable.kind)
+            write_merged(merged[:, v], values[known, v], slot[known], time[known], rule)
+    return merged

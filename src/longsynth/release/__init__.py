@@ -1,0 +1,1 @@
+"""A release: its folder, its statement, and the checks that anyone can run on it."""

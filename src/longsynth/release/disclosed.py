@@ -1,0 +1,91 @@
+"""What a non-private method learnt, on disk. It stands in internal/ and can never be released."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from longsynth.bundle import Bundle
+from longsynth.methods.method import OpenMethod
+from longsynth.methods.registry import method_named
+from longsynth.methods.resources import memory_of_machine, require_room_for_model
+from longsynth.privacy.curator import Curator
+from longsynth.privacy.ledger import Ledger
+from longsynth.privacy.noise import Integers
+from longsynth.release.folder import read_json
+from longsynth.schema.file import dump, load_schema
+from longsynth.system.errors import ReleaseError
+from longsynth.system.folders import regular_size
+
+FACTS, NUMBERS, SCHEMA = "not_private.json", "disclosed.parquet", "disclosed_schema.yaml"
+A_ROW, MOST = 100, 100  # bytes that a raw fact takes to read; kinds of them
+_COLUMNS = pa.schema([("name", pa.string()), ("value", pa.int64())])
+MARK = """# Not private
+
+These records were drawn from a model that learnt raw facts about patients without any protection.
+They can repeat a patient's record. They may not leave the place where the patients' data are kept.
+"""
+
+
+def write_disclosed(bundle: Bundle, folder: Path) -> None:
+    numbers = {name: found.values for name, found in bundle.released.items()}
+    names = [name for name, values in numbers.items() for _ in values]
+    table = pa.table({"name": names, "value": np.concatenate(list(numbers.values()))})
+    pq.write_table(table, folder / NUMBERS)
+    facts = {
+        "guarantee": bundle.ledger.noise,
+        "method": bundle.method,
+        "patients": bundle.patients,
+        "fingerprint": bundle.fingerprint,
+        "ledger": [
+            {"statistic": e.statistic.name, "numbers": e.statistic.dimension, "noise": e.noise}
+            for e in bundle.ledger.entries
+        ],
+    }
+    (folder / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    (folder / SCHEMA).write_text(dump(bundle.schema), encoding="utf-8")
+
+
+def holds_disclosed(folder: Path) -> bool:
+    return (folder / FACTS).is_file()
+
+
+def read_disclosed(folder: Path) -> Bundle:
+    """Return the bundle; its ledger says NOT PRIVATE again."""
+    altered = ReleaseError(f"{folder} is not what `longsynth fit` wrote: fit again.")
+    facts = read_json(folder, FACTS)
+    method, patients = facts.get("method"), facts.get("patients")
+    if type(method) is not str or type(patients) is not int or not 0 < patients < 1 << 53:
+        raise altered
+    if not isinstance(method_named(method), OpenMethod):
+        raise ReleaseError(f"{folder} names a method that discloses nothing: fit again.")
+    curator = Curator(Ledger(None, patients))
+    numbers = _numbers(folder)
+    if numbers is None:
+        raise altered
+    released = {name: curator.disclose(name, "raw facts", found) for name, found in numbers.items()}
+    regular_size(folder / SCHEMA)
+    schema = load_schema(folder / SCHEMA)
+    require_room_for_model(method_named(method), schema, patients)
+    schema = schema.settled(patients)
+    bundle = Bundle(method, schema, curator.ledger, released)
+    if facts.get("fingerprint") != bundle.fingerprint:  # a model of other numbers could be anything
+        raise altered
+    return bundle
+
+
+def _numbers(folder: Path) -> dict[str, Integers] | None:
+    """Return the raw facts by name; None if the file is not what we wrote."""
+    regular_size(folder / NUMBERS)
+    try:
+        if pq.read_metadata(folder / NUMBERS).num_rows * A_ROW > memory_of_machine():
+            return None
+        table = pq.read_table(folder / NUMBERS, schema=_COLUMNS)
+        names = table.column("name").to_numpy(zero_copy_only=False)
+        values = table.column("value").to_numpy()
+        found = dict.fromkeys(names.tolist())
+        return {name: values[names == name] for name in found} if len(found) < MOST else None
+    except (OSError, ValueError, KeyError, TypeError, MemoryError, pa.ArrowException):
+        return None

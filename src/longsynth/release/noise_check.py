@@ -1,0 +1,235 @@
+"""Does the noise look like noise? Tests on released integers alone, without any patient.
+
+Every test turns numbers into distances, in units of their noise. Honest noise makes them
+half-normal, as |x| is for a normal x, or larger where only small ones count against a release, or
+smaller where only large ones do. Noise is of whole numbers, so half of one is added or taken off to
+be on the safe side. `too_small` and `too_large` say how probable what was found is, at most.
+
+None of this proves noise. A number generator with a known seed passes, and so does half the noise
+on sums about which nothing is known.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log10, sqrt
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longsynth.bundle import Bundle
+from longsynth.methods.fact import Fact
+from longsynth.privacy.ledger import Released
+from longsynth.release.possible_sums import possible_sums
+from longsynth.release.similar_numbers import similar_numbers
+from longsynth.system.errors import ReleaseError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Outcome = Literal["like noise", "unusual", "impossible"]
+
+UNUSUAL, IMPOSSIBLE = 1e-4, 1e-9  # honest releases that are called so, at most
+FARTHEST = 8.0  # distances beyond tell no more
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    sentence: str  # what is wrong, if something is
+    chance: float  # that honest noise gives this or something more extreme, at most
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseCheck:
+    tests: tuple[Look, ...]
+
+    @property
+    def chance(self) -> float:
+        """Of honest releases, at most this part has a test as extreme as the worst one here."""
+        return least([t.chance for t in self.tests])
+
+    @property
+    def outcome(self) -> Outcome:
+        if self.chance < IMPOSSIBLE:
+            return "impossible"
+        return "unusual" if self.chance < UNUSUAL else "like noise"
+
+    @property
+    def sentence(self) -> str:
+        often = in_words(self.chance)
+        match self.outcome:
+            case "like noise":
+                worst = f"honest noise looks at least this unusual in {often}"
+                return (
+                    f"the numbers look like noise of the stated size in {len(self.tests)} tests: "
+                    f"{worst if self.chance < 1 else 'nothing is unusual'}."
+                )
+            case "unusual":
+                return (
+                    f"UNUSUAL noise, which can be chance: honest noise looks like this in {often}. "
+                    f"{self._worst(UNUSUAL)} Ask for a second release, or who drew the noise."
+                )
+            case "impossible":
+                return (
+                    "the numbers do NOT carry the noise that the ledger states: honest noise looks "
+                    f"like this in {often}. {self._worst(IMPOSSIBLE)}"
+                )
+
+    def _worst(self, bound: float) -> str:
+        bad = sorted((t for t in self.tests if len(self.tests) * t.chance < bound), key=_chance)
+        more = f" {len(bad) - 3} more tests say so." if len(bad) > 3 else ""
+        return " ".join(t.sentence for t in bad[:3]) + more
+
+
+def _chance(look: Look) -> float:
+    return look.chance
+
+
+def in_words(chance: float) -> str:
+    """A probability as a number of releases, rounded up."""
+    if chance >= 0.01:
+        return f"up to {ceil(100 * chance)} of 100 releases"
+    if chance < 1e-30:
+        return "fewer than 1 of 10³⁰ releases"
+    exponent = floor(log10(1 / chance))
+    if exponent >= 9:
+        return f"fewer than 1 of 10{str(exponent).translate(_RAISED)} releases"
+    step = 10 ** (exponent - 1)
+    return f"up to 1 of {floor(1 / chance / step) * step:,} releases"
+
+
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def check_noise(bundle: Bundle, facts: Iterable[Fact] = ()) -> NoiseCheck:
+    """Test every line by itself, then what is known about the sums behind the numbers."""
+    tests: list[Look] = []
+    for found in bundle.released.values():
+        tests += _line(found, bundle.patients)
+    for fact in facts:
+        tests += _fact(fact, bundle)
+    return NoiseCheck(tuple(tests))
+
+
+def _line(found: Released, patients: int) -> Iterator[Look]:
+    """Tests of a line by itself, whatever its sums are."""
+    statistic, sigma = found.entry.statistic, found.entry.sigma
+    name, values = f"'{statistic.name}'", found.values.astype(np.float64)
+    sums = possible_sums(statistic)
+    some = sums.unit > 1  # any number is a multiple of 1
+    residues, units = found.values[some] % sums.unit[some], sums.unit[some]
+    yield Look(
+        f"{name}: the sums show through, with hardly any noise.",
+        too_small(_from_multiple(residues, units, sigma, 0.5)),
+    )
+    yield Look(
+        f"{name}: the numbers keep away from what sums can be.",
+        too_large(_from_multiple(residues, units, sigma, -0.5)),
+    )
+    for unit in np.unique(units):
+        yield Look(
+            f"{name}: many numbers carry the same noise.",
+            _repeated(residues[units == unit], unit, sigma),
+        )
+    yield Look(
+        f"{name}: the numbers are smaller than noise alone.",
+        too_small((np.abs(values) + 0.5) / sigma),
+    )
+    chances = [
+        too_small((np.abs(_apart(found.values, one, other)) + 0.5) / (sqrt(2) * sigma))
+        for one, other in similar_numbers(statistic)
+    ]
+    yield Look(
+        f"{name}: the numbers differ less from each other than noise alone.",
+        least(chances),
+    )
+    beyond = np.maximum(values - patients * sums.high, patients * sums.low - values)
+    yield Look(
+        f"{name}: numbers lie further from every possible sum than noise explains.",
+        too_large(np.maximum(beyond, 0.0) / sigma),
+    )
+
+
+def _apart(values: Ints, one: Ints, other: Ints) -> Floats:
+    return (values[one] - values[other]).astype(np.float64)  # exact for all that noise can give
+
+
+def _fact(fact: Fact, bundle: Bundle) -> Iterator[Look]:
+    """A fact's sums less their public values are weighted noise, and nothing else."""
+    apart, variance, rounded, step = -float(bundle.patients * fact.value), 0.0, 0.0, np.inf
+    for name, weights in fact.weights.items():
+        if name not in bundle.released:
+            raise ReleaseError(
+                f"method '{bundle.method}' states a fact about a line '{name}', which it does not "
+                "release: ask its author."
+            )
+        if not weights.nnz:
+            return
+        entry, values = bundle.released[name].entry, bundle.released[name].values.astype(float)
+        scaled = weights.astype(np.float64) / entry.statistic.lift
+        apart = apart + scaled @ values
+        variance = variance + (scaled**2).sum(axis=1) * entry.sigma**2
+        rounded = rounded + abs(scaled) @ np.abs(values) * 2.0**-52
+        step = min(step, np.abs(scaled.data).min(where=scaled.data != 0, initial=np.inf))
+    apart, off, noise = np.abs(apart), step / 2 + rounded, np.sqrt(variance)
+    near, far = (apart + off) / noise, np.maximum(apart - off, 0.0) / noise
+    yield Look(f"{fact.says}: the numbers fit this too well for noise.", too_small(near))
+    yield Look(f"{fact.says}: the numbers fit this worse than noise explains.", too_large(far))
+
+
+def least(chances: Sequence[float]) -> float:
+    """The chance that the least of several is as small as it is, at most (Bonferroni)."""
+    return min(1.0, len(chances) * min(chances)) if chances else 1.0
+
+
+def too_small(distances: Floats) -> float:
+    """The chance that so many of independent half-normal distances are so small, at most."""
+    from scipy.special import chdtr, erf
+
+    together = float(chdtr(len(distances), float((distances**2).sum())))
+    return _smallest(erf(distances / sqrt(2)), together)
+
+
+def too_large(distances: Floats) -> float:
+    """The chance that so many of independent half-normal distances are so large, at most."""
+    from scipy.special import chdtrc, erfc
+
+    together = float(chdtrc(len(distances), float((distances**2).sum())))
+    return _smallest(erfc(distances / sqrt(2)), together)
+
+
+def _smallest(chances: Floats, together: float) -> float:
+    """The least chance of several looks, times their number: all together, and the smallest 1, 2,
+    4, 8, … of them, as the k-th smallest of n uniform numbers has a beta law."""
+    from scipy.special import betainc
+
+    n, ordered = len(chances), np.sort(chances)
+    if not n:
+        return 1.0
+    k = np.unique(np.append(2 ** np.arange(n.bit_length()), n))
+    return least([*betainc(k, n - k + 1, ordered[k - 1]).tolist(), together])
+
+
+def _from_multiple(residues: Ints, units: Ints, sigma: float, rounding: float) -> Floats:
+    """How far numbers are from multiples of their units, as half-normal distances. The residue of
+    noise follows the normal law wound round a circle; from σ = 1 unit on it is uniform to 1e-8."""
+    from scipy.special import erfinv, ndtr
+
+    unit = units.astype(np.float64)
+    away = np.clip(np.minimum(residues, units - residues) + rounding, 0.0, unit / 2)
+    chance = 2 * away / unit
+    narrow = unit > sigma
+    if narrow.any():
+        x, circle = away[narrow] / sigma, unit[narrow] / sigma
+        turns = range(-ceil(FARTHEST / circle.min()) - 1, ceil(FARTHEST / circle.min()) + 2)
+        chance[narrow] = sum(ndtr(t * circle + x) - ndtr(t * circle - x) for t in turns)
+    return np.asarray(np.minimum(sqrt(2) * erfinv(np.minimum(chance, 1.0)), FARTHEST))
+
+
+def _repeated(residues: Ints, unit: int, sigma: float) -> float:
+    """The chance of so many residues that occurred before: one by one, each repeats one of at most
+    n - 1 earlier ones, each with at most the chance of the most probable residue."""
+    from scipy.special import bdtrc
+
+    n, most = len(residues), 1 / unit + 1 / (sqrt(2 * np.pi) * sigma)
+    repeats = n - len(np.unique(residues))
+    return float(bdtrc(repeats - 1, n, min(1.0, (n - 1) * most))) if repeats else 1.0

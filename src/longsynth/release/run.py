@@ -1,0 +1,145 @@
+"""A run on disk: RUN/release for everyone, RUN/internal for the data holder alone."""
+
+import json
+import resource
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.progress import Progress
+
+from longsynth.bundle import Bundle
+from longsynth.engines.distributed import Distributed
+from longsynth.fit import fit, fit_without_privacy
+from longsynth.govern.book import Book
+from longsynth.govern.form.file import load_form
+from longsynth.govern.names import require_name
+from longsynth.govern.provenance import Provenance
+from longsynth.methods import DEFAULT
+from longsynth.methods.method import PrivateMethod
+from longsynth.methods.origins import origin_of
+from longsynth.methods.registry import method_named
+from longsynth.methods.resources import require_room
+from longsynth.plan import plan
+from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting
+from longsynth.privacy.noise import NoiseSource
+from longsynth.reading.tables import CohortFolder
+from longsynth.release.disclosed import write_disclosed
+from longsynth.release.folder import Release, release_files
+from longsynth.release.form_check import allows
+from longsynth.release.internal import NOTICE, Watched, cohort_notes, raw_facts
+from longsynth.schema.schema import Schema
+from longsynth.system.errors import Refused
+from longsynth.system.folders import new_folder, noting
+from longsynth.system.progress import counted_by, progress_bar
+from longsynth.system.version import surroundings
+
+
+def run_fit(
+    cohort: Path | str | AbstractContextManager[Distributed],
+    out: Path | str,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    method: str = DEFAULT,
+    accounting: Accounting = DEFAULT_ACCOUNTING,
+    book: Path | str | None = None,
+    dataset: str | None = None,
+    governance: Path | str | None = None,
+    fitted_by: str | None = None,
+    jobs: int = 1,
+    noise: NoiseSource | None = None,
+) -> Bundle:
+    """Fit a cohort and write RUN whole, or not at all. `noise` is for tests.
+
+    The cohort is a folder for the local engine, or patients that another engine has opened.
+
+    A private method needs a budget. Any other must not be given one, and writes RUN/internal only.
+    What the governance form does not allow is refused before the book is charged, and the book is
+    charged before noise is drawn: from then on the budget is spent, whatever becomes of the fit.
+    """
+    private = isinstance(method_named(method), PrivateMethod)
+    if private and (epsilon is None or delta is None):
+        raise Refused(f"method '{method}' needs a budget: give --epsilon and --delta.")
+    if not private and not (epsilon is None and delta is None):
+        raise Refused(f"method '{method}' is NOT PRIVATE: leave out --epsilon and --delta.")
+    if not private and (book or governance or fitted_by):
+        raise Refused(f"method '{method}' is NOT PRIVATE: leave out --book, --governance and --by.")
+    if (book is None) != (dataset is None):
+        raise Refused("give --book and --dataset together: a book holds several datasets.")
+    if fitted_by is not None:
+        require_name(fitted_by)
+    form = load_form(governance) if governance else None
+    with (
+        noting() as afterwards,
+        _opened(cohort) as source,
+        new_folder(Path(out)) as scratch,
+        progress_bar() as progress,
+    ):
+        settled = source.schema.settled(source.patients)
+        watched = _watched(source, settled, progress)
+        (scratch / "internal").mkdir(mode=0o700)
+        if epsilon is None or delta is None:
+            bundle = fit_without_privacy(watched, source.schema, method)
+            write_disclosed(bundle, scratch / "internal")
+        else:
+            promise = {"epsilon": epsilon, "delta": delta}
+            planned = plan(
+                source.schema, source.patients, **promise, method=method, accounting=accounting
+            )
+            require_room(planned)  # before the book is charged
+            origin_of(planned.method)  # the same: a package without a name is refused
+            if form:
+                allows(
+                    form,
+                    schema=source.schema,
+                    method=method,
+                    budget=planned.ledger.budget,
+                    patients=source.patients,
+                    dataset=dataset,
+                    fitted_by=fitted_by,
+                )
+            receipt = None
+            if book and dataset:
+                receipt = Book(book).charge(dataset, planned.ledger, method=method)
+                afterwards.append(f"Entry {receipt.entry} of {book} is charged and stays spent.")
+            bundle = fit(watched, planned, noise=noise, jobs=jobs)
+            provenance = Provenance(fitted_by, form.sha256 if form else None, receipt)
+            _write(scratch / "release", release_files(Release(bundle, provenance)))
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        notes = {
+            "reading.json": source.repairs(),
+            "cohort.json": _notes(watched, settled),
+            "run.json": {"cpu_seconds": used.ru_utime + used.ru_stime, **surroundings()},
+        }
+        written = {name: json.dumps(note, indent=2).encode() for name, note in notes.items()}
+        _write(scratch / "internal", {"NOT_FOR_RELEASE.md": NOTICE.encode(), **written})
+    return bundle
+
+
+def _opened(
+    cohort: Path | str | AbstractContextManager[Distributed],
+) -> AbstractContextManager[CohortFolder | Distributed]:
+    return CohortFolder(cohort) if isinstance(cohort, Path | str) else cohort
+
+
+def _watched(
+    source: CohortFolder | Distributed, schema: Schema, progress: Progress
+) -> Watched | Distributed:
+    if isinstance(source, Distributed):
+        progress.add_task("fit", total=None)  # how far an engine is it does not tell
+        return source
+    return Watched(source, schema, counted_by(progress, "fit", source.patients))
+
+
+def _notes(source: Watched | Distributed, schema: Schema) -> dict[str, Any]:
+    if isinstance(source, Watched):
+        return source.notes()
+    return cohort_notes(source.tally(partial(raw_facts, schema=schema)), schema, source.patients)
+
+
+def _write(folder: Path, files: dict[str, bytes]) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)

@@ -1,0 +1,1 @@
+"""The public facts of a cohort, fixed before any patient is read."""

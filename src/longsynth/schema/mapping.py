@@ -1,0 +1,102 @@
+"""Where an import finds what a schema names: codes, concepts, columns and units, all of it public.
+
+None of this reaches a cohort folder or a release. A format uses the keys that it knows, so one
+schema can describe the same patients in several formats.
+"""
+
+import re
+from math import isfinite
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+
+from longsynth.system.outside_text import COLUMN, Code, ColumnName, LevelText, Unit
+
+EventTable = Literal["measurement", "observation", "condition_occurrence"]
+GROUPS = {"value", "unit"}  # names of groups that a pattern may have
+
+
+def _text(value: object) -> object:
+    """A code may look like a number; it is compared as text."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _conversion(value: object) -> object:
+    """A bare number is a factor."""
+    pair = tuple(value) if isinstance(value, list | tuple) else (value, 0.0)
+    if len(pair) != 2 or any(type(x) not in (int, float) for x in pair):
+        raise ValueError("give a factor, or [factor, offset]; both are numbers")
+    return pair
+
+
+CodeText = Annotated[Code, BeforeValidator(_text)]
+Level = Annotated[LevelText, BeforeValidator(_text)]
+Conversion = Annotated[tuple[float, float], BeforeValidator(_conversion)]  # x·factor + offset
+
+
+class _Mapping(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Codes(_Mapping):
+    """Codes of events, word for word or by a pattern that a whole code must match."""
+
+    codes: tuple[CodeText, ...] = ()
+    pattern: Code = ""
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        try:
+            groups = set(re.compile(pattern).groupindex)
+        except (re.error, OverflowError) as error:
+            raise ValueError(f"not a regular expression: {error}") from None
+        if groups - GROUPS:
+            raise ValueError("its groups may be named 'value' and 'unit' only")
+        return pattern
+
+    @property
+    def named(self) -> bool:
+        return bool(self.codes or self.pattern)
+
+    def groups(self) -> set[str]:
+        return set(re.compile(self.pattern).groupindex)
+
+
+class Source(Codes):
+    """Where a variable or a label comes from."""
+
+    concepts: tuple[int, ...] = ()  # OMOP: standard or source concepts
+    table: EventTable = "measurement"  # OMOP: of these concepts
+    # OMOP: person.gender_concept_id
+    column: str = Field(default="", pattern=r"^$|^\w+\.\w+$", max_length=COLUMN)
+    fact: Literal["age", "death", "occurs"] | None = None
+    within: float | None = Field(default=None, gt=0)  # hours since the start of the record
+    units: dict[Unit, Conversion] = {}  # unit in the data to the schema's unit; "" where none is
+    values: dict[Code, Level] = {}  # text or number in the data to a level
+
+    @field_validator("units")
+    @classmethod
+    def _applicable(cls, units: dict[str, Any]) -> dict[str, Any]:
+        for factor, _ in units.values():
+            if factor == 0 or not isfinite(1 / factor):
+                raise ValueError("a factor of zero turns every value into one; give another")
+        return units
+
+
+class Moment(Codes):
+    """What opens or closes a record."""
+
+    column: ColumnName = ""  # events: a column of the patient table
+    visits: tuple[int, ...] = ()  # OMOP: concepts of visits; none: any visit
+    min_hours: float = Field(default=0.0, ge=0)  # OMOP: a shorter visit does not count
+
+
+class Dataset(_Mapping):
+    """How the source as a whole is laid out."""
+
+    start: Moment = Moment()
+    end: Codes = Codes()  # MEDS
+    variable: ColumnName = "variable"  # columns of a long table
+    value: ColumnName = "value"
+    unit: ColumnName = ""  # of a long table, or an extra column of MEDS data

@@ -1,0 +1,125 @@
+"""Variable: one measure of a patient, with the public facts that its values are held to."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from longsynth.schema.mapping import Source
+from longsynth.system.outside_text import ColumnName, LevelText, Meaning, Unit, VariableName
+
+Aggregate = Literal["mean", "median", "last", "min", "max"]
+
+FAR = 1e30  # no unit needs larger numbers, or a range below 1/FAR; beyond, arithmetic fails
+RESERVED = {"patient_id", "time", "group", "event", "site", "weight"}
+
+
+class Wrong(ValueError):
+    """A broken rule, and the place of the mistake below what the rule is about."""
+
+    def __init__(self, message: str, *place: str | int) -> None:
+        super().__init__(message)
+        self.place = place
+
+
+class Public(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def _level(value: object) -> object:
+    """Levels are compared as text; 1 and 1.0 are the same level."""
+    if isinstance(value, bool):
+        raise ValueError("YAML reads yes, no, on, off, true and false as a truth value; quote it")
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value) if isinstance(value, int | float) else value
+
+
+Level = Annotated[LevelText, BeforeValidator(_level)]
+
+
+class Variable(Public):
+    name: VariableName
+    unit: Unit = ""
+    kind: Literal["continuous", "ordinal", "binary", "nominal"]
+    static: bool = False  # once a patient, in the patient table
+    levels: tuple[Level, ...] | None = Field(default=None, min_length=2, max_length=60)
+    bounds: tuple[float, float] = (0.0, 1.0)
+    bounds_from: Meaning = ""  # where the bounds come from; never the cohort
+    centre: float | None = None
+    scale: float | None = Field(default=None, gt=0)
+    transform: Literal["none", "log"] = "none"
+    resolution: float | None = Field(default=None, gt=0)  # what it is recorded in steps of
+    aggregate: Aggregate | None = None  # within a slot, if other than the slot rule's
+    column: ColumnName = ""  # the name in the files, if it is another
+    source: Source | None = None  # where `longsynth import` finds it
+
+    @model_validator(mode="before")
+    @classmethod
+    def _counted(cls, given: Any) -> Any:
+        """The bounds of levels are the first and last of their positions."""
+        if isinstance(given, dict) and isinstance(given.get("levels"), list | tuple):
+            last = max(len(given["levels"]) - 1, 1)
+            return {"bounds": (0, last), "bounds_from": "its levels"} | given
+        return given
+
+    @property
+    def channels(self) -> int:
+        """Columns that an encoded value takes: one for each level of a nominal variable."""
+        return len(self.levels) if self.kind == "nominal" and self.levels else 1
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        low, high = self.bounds
+        given = "bounds" in self.model_fields_set
+        if self.name.casefold() in RESERVED:
+            raise Wrong(f"{self.name!r} is a column of the cohort format; use another", "name")
+        if self.levels is not None:
+            self._consistent_levels(self.levels)
+        elif self.kind == "nominal":
+            raise Wrong("a nominal variable needs its levels: [first, second, …]", "kind")
+        if self.static and self.aggregate:
+            raise Wrong("a static variable has one value; there is nothing to merge", "aggregate")
+        if self.kind == "nominal" and self.aggregate not in (None, "last"):
+            raise Wrong("unordered levels can only be merged by 'last'", "aggregate")
+        if self.kind in ("ordinal", "binary") and self.aggregate == "mean":
+            raise Wrong("a mean is no level; use median, last, min or max", "aggregate")
+        if self.kind == "binary":
+            if self.bounds != (0.0, 1.0):
+                raise Wrong("a binary variable has bounds [0, 1]; leave them out", "bounds")
+        elif not given or not self.bounds_from.strip():
+            raise ValueError(
+                "give bounds: [lowest, highest] and bounds_from: where they come from "
+                "(a device range, a textbook), never the cohort itself"
+            )
+        if not low < high:
+            raise Wrong(f"bounds must rise, but {low:g} is not below {high:g}", "bounds")
+        if max(-low, high) > FAR or high - low < 1 / FAR or 0 < low < 1 / FAR:
+            message = "bounds lie too far apart or too close for arithmetic; narrow them, or use "
+            raise Wrong(message + "another unit", "bounds")
+        if self.kind == "ordinal" and not (low.is_integer() and high.is_integer()):
+            raise Wrong("the bounds of an ordinal variable are its first and last level", "bounds")
+        if self.kind == "ordinal" and high - low > 999:
+            raise ValueError("an ordinal variable has at most 1000 levels; make it continuous")
+        if self.transform == "log" and (low <= 0 or self.kind != "continuous"):
+            raise Wrong("log needs a continuous variable with bounds above zero", "transform")
+        if not 1 / FAR <= (self.scale or 1) <= FAR:
+            raise Wrong("too large or too small for arithmetic; use another unit", "scale")
+        if self.resolution and (self.kind != "continuous" or self.resolution > (high - low) / 2):
+            raise Wrong(
+                "give the steps of a continuous variable, well inside its bounds", "resolution"
+            )
+        if self.resolution and (high - low) / self.resolution > 1e12:
+            raise Wrong("too fine for arithmetic; leave it out", "resolution")
+        if self.centre is not None and not low <= self.centre <= high:
+            raise Wrong(f"centre {self.centre:g} must lie inside the bounds", "centre")
+        return self
+
+    def _consistent_levels(self, levels: tuple[str, ...]) -> None:
+        if self.kind == "continuous":
+            raise Wrong("a continuous variable has bounds, no levels", "levels")
+        if self.kind == "binary" and len(levels) != 2:
+            raise Wrong("a binary variable has two levels, the reference first", "levels")
+        if len(set(levels)) < len(levels):
+            raise Wrong("levels must differ from each other", "levels")
+        if self.bounds != (0, len(levels) - 1):
+            raise Wrong("leave the bounds out where levels are given", "bounds")

@@ -1,0 +1,45 @@
+"""Real against synthetic, variable by variable. For the data holder: it stays in internal/."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longsynth.schema.schema import Schema
+from longsynth.writing.writer import Trajectories
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    name: str
+    unit: str
+    real: tuple[float, float, float]  # mean, spread, missing share
+    synthetic: tuple[float, float, float]
+
+
+def compare(schema: Schema, real: Trajectories, synthetic: Trajectories) -> list[Row]:
+    """Return mean, spread and missing share of each variable, synthetic ones by weight; NaN where
+    there is none, as levels without an order have no mean."""
+    return [
+        Row(variable.name, variable.unit, _summary(schema, real, v), _summary(schema, synthetic, v))
+        for v, variable in enumerate(schema.variables)
+    ]
+
+
+def _summary(schema: Schema, cohort: Trajectories, v: int) -> tuple[float, float, float]:
+    variable, slots = schema.variables[v], np.arange(schema.slots)
+    seen, by_patient = cohort.observed[:, :, v], weights(cohort)[:, None]
+    used = (slots == 0)[None] if variable.static else slots < cohort.length[:, None]
+    total, weight = float((by_patient * used).sum()), np.where(seen, by_patient, 0.0)
+    number = float(weight.sum())
+    missing = 1 - number / total if total else np.nan
+    if variable.kind == "nominal" or not number:
+        return np.nan, np.nan, missing
+    values = np.where(seen, cohort.values[:, :, v], 0.0)
+    mean = float((weight * values).sum() / number)
+    return mean, float(np.sqrt((weight * (values - mean) ** 2).sum() / number)), missing
+
+
+def weights(cohort: Trajectories) -> NDArray[np.float64]:
+    found = getattr(cohort, "weight", None)
+    return np.ones(cohort.patients) if found is None else found

@@ -1,0 +1,226 @@
+"""Pictures of real against synthetic patients, variable by variable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from longsynth.audit.description import blocks_of
+from longsynth.schema.schema import Schema
+from longsynth.schema.variable import Variable
+from longsynth.show.dossier.audited.audit_file import Audit
+from longsynth.show.dossier.charts.distribution import bars, steps
+from longsynth.show.dossier.charts.figure import REAL, SYNTHETIC, TRAINING, Figure, Series
+from longsynth.show.dossier.charts.heat import heat
+from longsynth.show.dossier.charts.lines import bands, lags
+from longsynth.show.dossier.charts.svg import number, percent
+from longsynth.show.dossier.public.released import MANY, plain, strongest
+
+SERIES = {"synthetic": SYNTHETIC, "real": REAL, "training": TRAINING}
+PARTS = {"all": ("all",), "event": ("event0", "event1"), "group": ("group0", "group1")}
+ORDER = ("real", "training", "synthetic")  # drawn last lies on top
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    distributions: tuple[Figure, ...]
+    along: dict[str, tuple[Figure, ...]]  # by part: all, event, group
+    missing: dict[str, Figure]
+    gaps: Figure
+    lengths: tuple[Figure, ...]
+    correlations: tuple[Figure, ...]
+    autocorrelations: tuple[Figure, ...]
+
+
+def compared(schema: Schema, audit: Audit) -> Compared:
+    found = audit.panels.portraits
+    return Compared(
+        distributions=tuple(_distribution(schema, found, v) for v in range(len(schema.variables))),
+        along={part: _along(schema, found, part) for part in PARTS},
+        missing={part: _missing(schema, found, part) for part in PARTS},
+        gaps=_gaps(found),
+        lengths=_lengths(schema, found),
+        correlations=_correlations(found),
+        autocorrelations=_autocorrelations(schema, found),
+    )
+
+
+def _of(found: dict[str, Any], *path: Any) -> dict[Series, Any]:
+    """The same place of each portrait."""
+    picked = {}
+    for name in ORDER:
+        place = found[name]
+        for step in path:
+            place = place[step]
+        picked[SERIES[name]] = place
+    return picked
+
+
+def _zeros(values: Sequence[float | None]) -> list[float]:
+    return [x or 0.0 for x in values]
+
+
+def apart(a: Sequence[float | None], b: Sequence[float | None]) -> float:
+    """Total variation: the share that would have to move for two histograms to agree."""
+    return sum(abs(x - y) for x, y in zip(_zeros(a), _zeros(b), strict=True)) / 2
+
+
+def _distribution(schema: Schema, found: dict[str, Any], v: int) -> Figure:
+    variable, says = schema.variables[v], {n: p["variables"][v] for n, p in found.items()}
+    title, id_ = plain(variable.name), f"compare-{v}"
+    moved = apart(says["real"]["shares"], says["synthetic"]["shares"])
+    usual = apart(says["real"]["shares"], says["training"]["shares"])
+    summary = (
+        f"Real: {_middle(variable, says['real'])}. Synthetic: "
+        f"{_middle(variable, says['synthetic'])}. {percent(moved)} of the readings would have to "
+        f"move; between two real cohorts {percent(usual)}."
+    )
+    shares = {s: _zeros(x) for s, x in _of(found, "variables", v, "shares").items()}
+    about = f"Distribution of {title} among real and synthetic patients. {summary}"
+    if variable.kind == "continuous":
+        log = variable.transform == "log"
+        edges = says["real"]["edges"]
+        picture = steps(id_, title, about, edges, shares, unit=variable.unit, log=log)
+    else:
+        picture = bars(id_, title, about, says["real"]["levels"], shares)
+    return Figure(id_, title, picture, summary, v)
+
+
+def _middle(variable: Variable, says: dict[str, Any]) -> str:
+    """The middle and nine in ten, or the commonest level, in as few words as it takes."""
+    low, middle, high = says["middle"]
+    if variable.kind == "continuous":
+        if middle is None:
+            return "no readings"
+        return f"{number(middle)} {variable.unit}".rstrip() + f" ({number(low)}–{number(high)})"
+    share, name = max(zip(_zeros(says["shares"]), says["levels"], strict=True))
+    return f"most often {name} ({percent(share)})"
+
+
+def _along(schema: Schema, found: dict[str, Any], part: str) -> tuple[Figure, ...]:
+    blocks = blocks_of(schema)
+    xs = [float(a + b + 1) / 2 for a, b in pairwise(blocks)]
+    figures = []
+    for v, variable in enumerate(schema.variables):
+        if not found["real"]["variables"][v]["bands"]:
+            continue
+        binary = variable.kind == "binary"
+        lines = _of(found, "variables", v, "bands")
+        drawn = {
+            _named(schema, part, name): {s: tuple(lines[s][name]) for s in lines}
+            for name in PARTS[part]
+        }
+        title, id_ = plain(variable.name), f"along-{part}-{v}"
+        summary = _ends(drawn, binary)
+        unit = f" ({variable.unit})" if variable.unit else ""
+        about = f"{title} by slot, real and synthetic. {summary}"
+        picture = bands(id_, title, about, xs, drawn, "slot", shares=binary)
+        figures.append(Figure(id_, f"{title}{unit}", picture, summary, v))
+    return tuple(figures)
+
+
+def _named(schema: Schema, part: str, name: str) -> str:
+    return "everybody" if part == "all" else f"{part} {schema.levels(part)[int(name[-1])]}"
+
+
+def _ends(drawn: dict[str, Any], binary: bool) -> str:
+    """First and last known middle of each line, in words."""
+    shown = percent if binary else number
+    told = []
+    for name, cohorts in drawn.items():
+        says = []
+        for series, word in ((REAL, "real"), (SYNTHETIC, "synthetic")):
+            known = [y for y in cohorts[series][1] if y is not None]
+            says.append(
+                f"{word} {shown(known[0])} to {shown(known[-1])}" if known else f"{word} too few"
+            )
+        told.append(f"{name}: {', '.join(says)}")
+    return f"{'Share' if binary else 'Median'}, first to last slot. {'; '.join(told)}."
+
+
+def _missing(schema: Schema, found: dict[str, Any], part: str) -> Figure:
+    names: list[str] = []
+    rows: dict[Series, list[Any]] = {s: [] for s in (REAL, TRAINING, SYNTHETIC)}
+    for v, variable in enumerate(schema.variables):
+        for name in PARTS[part]:
+            level = "" if part == "all" else f"{schema.levels(part)[int(name[-1])]} · "
+            names.append(f"{level}{plain(variable.name)}")
+            for series, says in _of(found, "variables", v, "missing").items():
+                rows[series].append(says[name])
+    pairs = [
+        (abs(a - b), n)
+        for a, b, n in zip(rows[REAL], rows[SYNTHETIC], names, strict=True)
+        if a is not None and b is not None
+    ]
+    worst = max(pairs, default=(0.0, "nothing"))
+    summary = f"Furthest apart: {worst[1]}, by {100 * worst[0]:.1f} points."
+    title = "Missing readings" if part == "all" else f"Missing, by {part}"
+    about = f"Share of slots in use without a reading, real and synthetic. {summary}"
+    picture = bars(f"missing-{part}", title, about, names, rows)
+    return Figure(f"missing-{part}", title, picture, summary)
+
+
+def _gaps(found: dict[str, Any]) -> Figure:
+    shares = {s: _zeros(x) for s, x in _of(found, "gaps", "shares").items()}
+    moved = percent(apart(shares[REAL], shares[SYNTHETIC]))
+    summary = f"{moved} of the gaps would have to move for the two to agree."
+    title, edges = "Hours between slots", found["real"]["gaps"]["edges"]
+    picture = steps("compare-gaps", title, summary, edges, shares, unit="hours")
+    return Figure("compare-gaps", title, picture, summary)
+
+
+def _lengths(schema: Schema, found: dict[str, Any]) -> tuple[Figure, ...]:
+    if schema.length == "full":
+        return ()
+    figures = []
+    for part in ("all", "event0", "event1"):
+        level = _named(schema, "all" if part == "all" else "event", part)
+        shares = {s: _zeros(x) for s, x in _of(found, "lengths", "shares", part).items()}
+        moved = percent(apart(shares[REAL], shares[SYNTHETIC]))
+        summary = f"{moved} of the patients would have to move for the two to agree."
+        title, id_ = f"Slots used: {level}", f"compare-lengths-{part}"
+        edges = found["real"]["lengths"]["edges"]
+        picture = steps(id_, title, summary, edges, shares, unit="slots")
+        figures.append(Figure(id_, title, picture, summary))
+    return tuple(figures)
+
+
+def _correlations(found: dict[str, Any]) -> tuple[Figure, ...]:
+    names = [*map(plain, found["real"]["correlations"]["names"]), "event"]
+    pairs = {name: found[name]["correlations"]["pairs"] for name in ("real", "synthetic")}
+    pairs["apart"] = [
+        None if a is None or b is None else b - a
+        for a, b in zip(pairs["real"], pairs["synthetic"], strict=True)
+    ]
+    titles = {"real": "Real", "synthetic": "Synthetic", "apart": "Synthetic minus real"}
+    return tuple(
+        Figure(
+            f"correlations-{key}",
+            title,
+            heat(f"correlations-{key}", title, strongest(names, pairs[key]), names, pairs[key]),
+            strongest(names, pairs[key]).replace("Strongest", "Furthest apart")
+            if key == "apart"
+            else strongest(names, pairs[key]),
+            wide=len(names) > MANY,
+        )
+        for key, title in titles.items()
+    )
+
+
+def _autocorrelations(schema: Schema, found: dict[str, Any]) -> tuple[Figure, ...]:
+    steps_apart = [float(lag) for lag in found["real"]["autocorrelations"]["lags"]]
+    if not steps_apart:
+        return ()
+    figures = []
+    for v, variable in enumerate(schema.variables):
+        if variable.name not in found["real"]["autocorrelations"]["variables"]:
+            continue
+        says = _of(found, "autocorrelations", "variables", variable.name)
+        first = [says[s][0] for s in (REAL, SYNTHETIC)]
+        told = ["not known" if x is None else f"{x:.2f}" for x in first]
+        summary = f"One slot apart: real {told[0]}, synthetic {told[1]}."
+        title, id_ = plain(variable.name), f"lags-{v}"
+        about = f"Correlation of {title} with itself, by slots in between. {summary}"
+        picture = lags(id_, title, about, steps_apart, says, "slots apart")
+        figures.append(Figure(id_, title, picture, summary, v))
+    return tuple(figures)

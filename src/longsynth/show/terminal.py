@@ -1,0 +1,120 @@
+"""What the terminal shows: the account, constants, settings and readings as tables."""
+
+from collections.abc import Collection
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from longsynth.methods.method import PrivateMethod, settings_of
+from longsynth.privacy.budget import ACCOUNTINGS, epsilon_of
+from longsynth.privacy.ledger import Ledger
+from longsynth.release.ledger_file import natural
+from longsynth.release.statement import Attacker, delta_warning, odds_in_words
+from longsynth.schema.schema import Schema
+from longsynth.show.bars import bar
+from longsynth.system.escaping import cell
+
+
+def show_ledger(
+    console: Console, title: str, method: PrivateMethod, schema: Schema, ledger: Ledger
+) -> None:
+    """Print every line with its price and what its noise means at this N."""
+    budget = ledger.budget
+    table = Table(title=cell(title), title_justify="left", show_footer=True, pad_edge=False)
+    table.add_column("statistic", "total", overflow="fold")
+    table.add_column(
+        "numbers", f"{sum(e.statistic.dimension for e in ledger.entries):,}", justify="right"
+    )
+    wide = console.width >= 100
+    if wide:
+        table.add_column("sensitivity", justify="right")
+        table.add_column("noise σ", justify="right")
+    table.add_column("ρ", f"{float(ledger.spent):.6f}", justify="right")
+    table.add_column(
+        "share", f"{float(100 * sum(e.share for e in ledger.entries)):g} %", justify="right"
+    )
+    table.add_column(f"what the noise means for {ledger.patients:,} patients", overflow="fold")
+    for entry in ledger.entries:
+        line, percent = natural(entry), 100 * float(entry.share)
+        table.add_row(
+            f"{cell(entry.statistic.name)}\n[dim]{cell(entry.statistic.meaning)}[/]",
+            f"{entry.statistic.dimension:,}",
+            *([f"{line['sensitivity']:.4g}", f"{line['sigma']:.4g}"] if wide else []),
+            f"{line['rho']:.6f}",
+            f"{percent:.3g} %" + (f"\n{bar(percent / 100, 6, '░')}" if wide else ""),
+            cell(method.blur(entry, schema, ledger.patients)),
+        )
+    console.print(table)
+    if budget is None:
+        return
+    auc, found = Attacker.against(ledger.spent).shown()
+    under = ", ".join(f"{a} {epsilon_of(ledger.spent, budget.delta, a):.4g}" for a in ACCOUNTINGS)
+    console.print(
+        f"ε = {budget.epsilon:g} at δ = {budget.delta:g} under '{budget.accounting}' "
+        f"(this noise under each accounting: {under})."
+    )
+    console.print(
+        f"The best possible attacker on one patient: AUC {auc} (chance 0.5), finds "
+        f"{found} at 1 % false alarms, odds move by at most "
+        f"{odds_in_words(budget.epsilon)}."
+    )
+    if warning := delta_warning(budget, ledger.patients):
+        console.print(f"[bold]Note:[/] {warning}")
+
+
+def show_constants(console: Console, schema: Schema, by_hand: Collection[str]) -> None:
+    """Print the public constants with which the plan was made, and which of them someone chose."""
+    settled = schema.fixed.model_dump()
+    shown = ", ".join(f"{name} {_short(value)}" for name, value in settled.items())
+    console.print(f"Public constants (set them under 'constants:' in the schema): {shown}.")
+    if by_hand:
+        told = ", ".join(by_hand)
+        console.print(f"[bold]Set by hand[/], and stated so in the release: {told}.")
+
+
+def show_settings(console: Console, method: PrivateMethod, schema: Schema) -> None:
+    """Print what the method's own public rules come to."""
+    found = settings_of(method, schema)
+    if not found:
+        return
+    table = Table(
+        title=f"Settings of '{cell(method.name)}': public, from the schema, N, ε and δ alone",
+        title_justify="left",
+        show_header=False,
+        pad_edge=False,
+    )
+    table.add_column("setting", style="dim")
+    table.add_column("value", overflow="fold")
+    for name, value in found.items():
+        table.add_row(cell(name), cell(value))
+    console.print(table)
+
+
+def show_reading(console: Console, found: dict[str, Any]) -> None:
+    """Print what was read differently than it stands. Raw facts: for the data holder's eyes."""
+    table = Table(
+        title="RAW FACTS about patients: must not leave", title_justify="left", pad_edge=False
+    )
+    table.add_column("what")
+    table.add_column("count", justify="right")
+    for what, count in found.items():
+        inner = count if isinstance(count, dict) else {"": count}
+        for name, number in inner.items():
+            label = f"{what.replace('_', ' ')}{': ' + name if name else ''}"
+            table.add_row(cell(label), f"{number:,}")
+    console.print(table)
+    console.print(
+        "If a count looks wrong, mend the files or schema.yaml now: a fit spends its budget "
+        "whatever it reads."
+    )
+
+
+def stdout() -> Console:
+    """A console on standard output, wide enough for a table where no terminal sets a width."""
+    console = Console(emoji=False)
+    return console if console.is_terminal else Console(width=120, highlight=False, emoji=False)
+
+
+def _short(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

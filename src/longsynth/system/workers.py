@@ -1,0 +1,113 @@
+"""Pieces of work in this thread, in others or in other processes; results come back in the order
+of the pieces."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from typing import TypeVar
+
+from threadpoolctl import threadpool_limits
+
+from longsynth.system.errors import Refused
+from longsynth.system.folders import interrupts
+from longsynth.system.one_thread import one_thread
+
+Result = TypeVar("Result")
+Material = TypeVar("Material")
+Piece = Callable[[], Result]
+Watch = Callable[[int, int], None]  # pieces done, pieces in all
+
+
+def work_through(pieces: Sequence[Piece[Result]], processes: int, watch: Watch) -> list[Result]:
+    """Return what every piece returns; 0 processes: in this one. An error ends the others."""
+    watch(0, len(pieces))
+    if not processes:
+        return _here(pieces, watch)
+    context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
+    with _deaf():
+        resource_tracker.ensure_running()
+    with ProcessPoolExecutor(processes, context, _prepare) as pool:
+        try:
+            waiting = _submitted(pool, pieces)
+            for done, future in enumerate(as_completed(waiting), start=1):
+                future.result()
+                watch(done, len(pieces))
+            return [future.result() for future in waiting]
+        except BrokenProcessPool:
+            raise Refused(
+                "a process was killed, perhaps for want of memory: take fewer --jobs."
+            ) from None
+        except BaseException as error:
+            pool.shutdown(wait=False, cancel_futures=True)
+            if interrupts(error):  # a piece can take minutes
+                for process in set(multiprocessing.active_children()) - others:
+                    process.terminate()
+            raise
+
+
+def in_threads(
+    work: Callable[[Material], Result], pieces: Iterable[Material], jobs: int
+) -> Iterator[Result]:
+    """Yield what each piece gives, in their order; pieces are asked for as threads come free, so
+    that few are in memory. One job: in this thread."""
+    if jobs < 2:
+        yield from map(work, pieces)
+        return
+    with one_thread(), ThreadPoolExecutor(jobs) as pool:
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for piece in pieces:
+                waiting.append(pool.submit(work, piece))
+                if len(waiting) > jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _here(pieces: Sequence[Piece[Result]], watch: Watch) -> list[Result]:
+    found = []
+    with threadpool_limits(limits=1):
+        for done, piece in enumerate(pieces, start=1):
+            found.append(piece())
+            watch(done, len(pieces))
+    return found
+
+
+def _submitted(pool: ProcessPoolExecutor, pieces: Sequence[Piece[Result]]) -> list[Future[Result]]:
+    with _deaf():
+        return [pool.submit(piece) for piece in pieces]
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """What is started here does not hear a terminal's signals: the parent decides what they mean.
+    Python's own tracker of shared resources would die of SIGHUP and complain in many lines."""
+    heard = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
+
+
+def _prepare() -> None:
+    """Make a process ready: one thread for linear algebra, and an end when its parent ends."""
+    os.environ.update(OMP_NUM_THREADS="1")  # for libraries that are not loaded yet
+    threadpool_limits(limits=1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed outright can tell nobody: what it held open closes."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,116 @@
+"""The evidence that is kept: today's code made all of it, and the pages say what it says."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from longsynth.methods import DEFAULT
+from longsynth.schema.constants import Constants
+from longsynth_lab.constants_page import constants_text
+from longsynth_lab.evidence import (
+    LARGE,
+    MEMBERSHIP,
+    OPEN,
+    PBC,
+    PHYSIONET,
+    RIVALS,
+    SMALL,
+    evidence,
+)
+from longsynth_lab.experiments import REFERENCES
+from longsynth_lab.flagship_page import flagship_text
+from longsynth_lab.judges import evaluation_seeds, require_development
+from longsynth_lab.membership import membership_text
+from longsynth_lab.population import population_text
+from longsynth_lab.real import real_text
+from longsynth_lab.results import read_results
+from longsynth_lab.rivals import variants_shown
+from longsynth_lab.rivals_page import rivals_text
+from longsynth_lab.trial import trials
+from longsynth_lab.variants import MOVED
+from longsynth_lab.versions import only, stale
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "lab" / "results"
+SEARCHED, JUDGED, EARLIER = (
+    read_results(KEPT / f"{name}.parquet") for name in ("searches", "evidence", "earlier")
+)
+PAGES: dict[str, Callable[[], str]] = {
+    "rivals.md": lambda: rivals_text(SEARCHED),
+    "constants.md": lambda: constants_text(SEARCHED),
+    "population.md": lambda: population_text(JUDGED),
+    "real.md": lambda: real_text(JUDGED),
+    "flagship.md": lambda: flagship_text(JUDGED, EARLIER),
+    "membership.md": lambda: membership_text(only(JUDGED, [MEMBERSHIP])),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [("searches", "make evidence"), ("evidence", "make evidence"), ("study", "make paper")],
+)
+def test_nothing_is_stale(name: str, command: str) -> None:
+    path = KEPT / f"{name}.parquet"
+    if not path.is_file():
+        pytest.skip(f"not measured yet: run '{command}'")
+    found = stale(read_results(path))
+    assert not found, f"run '{command}' to measure these anew:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_what_the_result_files_give(name: str) -> None:
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert page == PAGES[name](), "run 'python lab/evidence.py --pages'"
+
+
+def test_an_experiment_that_is_shown_was_run_to_its_end() -> None:
+    """On the seeds that may judge, with every method and draw."""
+    wanted = evidence(evaluation_seeds(), variants_shown(SEARCHED))
+    have = {(r.experiment, r.method, r.seed, r.draw, r.setting) for r in JUDGED.rows}
+    shown = {experiment for experiment, *_ in have}
+    assert shown <= {experiment.name for experiment in wanted}
+    for trial in trials([experiment for experiment in wanted if experiment.name in shown]):
+        for use in trial.uses:
+            assert (use.experiment, trial.method, trial.seed, trial.draw, use.setting) in have
+
+
+@pytest.mark.parametrize("experiment", [SMALL, LARGE, PBC, PHYSIONET])
+def test_every_method_and_variant_stands_beside_both_references(experiment: str) -> None:
+    if not JUDGED.methods(experiment):
+        pytest.skip(f"'{experiment}' has not been measured: run 'make evidence'")
+    variants = [name for shown in variants_shown(SEARCHED).values() for name in shown]
+    wanted = {DEFAULT, *RIVALS, *variants, *OPEN, *REFERENCES}
+    assert set(JUDGED.methods(experiment)) == wanted
+
+
+def test_every_utility_table_has_both_references() -> None:
+    for name in PAGES:
+        page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        for table in (part for part in page.split("\n\n") if part.startswith("| Method | ε")):
+            if "AUPRC" in table.splitlines()[0]:
+                assert "| Train on real |" in table
+                assert "| Base rate |" in table
+            assert not re.search(r"[a-z]+_[a-z]+", table), "a column without a name for readers"
+
+
+@pytest.mark.parametrize("name", Constants.model_fields)
+def test_every_constant_has_a_row_with_its_own_reason(name: str) -> None:
+    page = constants_text(SEARCHED)
+    row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
+    described = Constants.model_fields[name].description
+    assert described
+    assert row.split(" | ")[-1][1:].removesuffix(" |") in described
+
+
+def test_only_development_seeds_chose() -> None:
+    require_development(row.seed for row in SEARCHED.rows)
+
+
+def test_every_moved_constant_stands_beside_its_default() -> None:
+    tables = constants_text(SEARCHED).split("### ")[1:]
+    assert [table.split()[0] for table in tables] == list(MOVED)
+    assert all(table.count("(default)") == 1 for table in tables)
+    usual = Constants().model_dump()
+    assert all(usual[name] not in values for name, values in MOVED.items())
