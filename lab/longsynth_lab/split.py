@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import default_rng
 
-from longsynth.reading.records import Cohort, Ints
+from longsynth.reading.records import Cohort
 from longsynth.schema.schema import stratum_of
+from longsynth.system.arrays import Ints
 
 TRAIN, VALIDATION, TEST = 0, 1, 2
 SHARES = (0.70, 0.15, 0.15)

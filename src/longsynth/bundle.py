@@ -6,15 +6,13 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longsynth.privacy.ledger import Ledger, Released
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
 from longsynth.schema.file import dump
 from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Floats
 from longsynth.system.origin import UNKNOWN, Origin
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

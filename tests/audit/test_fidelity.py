@@ -9,7 +9,7 @@ from longsynth.audit.fidelity import fidelity_scores
 from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate, simulated_schema
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import Trajectories
+from longsynth.schema.trajectories import Trajectories
 from support import random_cohort, small_schema
 
 

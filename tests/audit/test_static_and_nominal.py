@@ -15,8 +15,8 @@ from longsynth.audit.summaries import columns_of, feature_names, summaries
 from longsynth.encoding.rows import seen
 from longsynth.reading.records import Cohort
 from longsynth.schema.schema import Schema
+from longsynth.schema.trajectories import Trajectories
 from longsynth.system.errors import Refused
-from longsynth.writing.writer import Trajectories
 from ward import MISSING, NAMES, SLOTS, STATIC, VARIABLES, ward_cohort, ward_schema
 
 BLOOD, RHYTHM, DOSE = NAMES.index("blood"), NAMES.index("rhythm"), NAMES.index("dose")

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from longsynth.audit.description import correlation, edges_of, portrait, quantiles
+from longsynth.audit.description import correlation, describe, edges_of, quantiles
 from longsynth.reading.records import Cohort
 from longsynth.sampling.synthetic import Synthetic
 from support import small_schema
@@ -31,7 +31,7 @@ def cohort(patients: int = 20) -> Cohort:
 
 
 def test_shares_missing_readings_and_bands_are_those_of_the_patients() -> None:
-    found = portrait(small_schema(), cohort())
+    found = describe(small_schema(), cohort())
     pulse, dose, oxygen = found["variables"]
     at = {pulse["edges"][i]: s for i, s in enumerate(pulse["shares"]) if s}
     assert at == {60.0: 0.5, 100.0: 0.5}
@@ -53,7 +53,7 @@ def test_what_lies_beyond_a_record_is_never_counted() -> None:
     long, short = cohort(), cohort()
     short.values[:, 2:] = 999.0
     short.gaps[:, 2:] = 48.0
-    assert portrait(small_schema(), long) == portrait(small_schema(), short)
+    assert describe(small_schema(), long) == describe(small_schema(), short)
 
 
 def test_weights_count_patients_as_often_as_they_say() -> None:
@@ -64,7 +64,7 @@ def test_weights_count_patients_as_often_as_they_say() -> None:
     rows = np.repeat(np.arange(20), np.where(base.event == 1, 3, 1))
     repeated = Cohort(**{name: array[rows] for name, array in arrays.items()})
     schema = small_schema()
-    heavy, many = portrait(schema, weighted), portrait(schema, repeated)
+    heavy, many = describe(schema, weighted), describe(schema, repeated)
     assert heavy["strata"] == many["strata"]
     assert heavy["lengths"] == many["lengths"]
     assert [v["shares"] for v in heavy["variables"]] == [v["shares"] for v in many["variables"]]
@@ -72,7 +72,7 @@ def test_weights_count_patients_as_often_as_they_say() -> None:
 
 @pytest.mark.parametrize("patients", [0, 1, 9])
 def test_too_few_patients_have_no_quantiles_and_no_correlations(patients: int) -> None:
-    found = portrait(small_schema(), cohort(patients))
+    found = describe(small_schema(), cohort(patients))
     assert found["variables"][0]["bands"]["all"] == [[None] * 4] * 3
     assert set(found["correlations"]["pairs"]) == {None}
     json.dumps(found, allow_nan=False)

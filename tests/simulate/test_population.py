@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from longsynth.reading import simulation as population
-from longsynth.reading.records import Bools, Cohort, Floats
+from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate
+from longsynth.system.arrays import Bools, Floats
 
 LARGE = 20_000
 PAPER_SEEDS = (11, 22, 33, 44, 55)

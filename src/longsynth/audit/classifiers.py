@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from longsynth.audit.threads import single_thread
-from longsynth.audit.view import Floats, Ints
+from longsynth.system.arrays import Floats, Ints
 from longsynth.system.errors import Refused
 
 ModelName = Literal["logistic", "boosted"]

@@ -3,41 +3,21 @@ records run in time. Of synthetic patients it is public, of real ones it stays i
 from the schema alone, so that descriptions of two cohorts can be laid over each other."""
 
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longsynth.schema.schema import Schema
+from longsynth.schema.trajectories import Trajectories
 from longsynth.schema.variable import Variable
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from longsynth.system.arrays import Bools, Floats
 
 CHANCES = (0.1, 0.5, 0.9)  # of a band along a record
 LAGS = 6
 
 
-class Patients(Protocol):
-    """Real or synthetic ones; synthetic ones also have `weight`."""
-
-    @property
-    def values(self) -> Any: ...  # (n, T, V)
-    @property
-    def observed(self) -> Any: ...  # (n, T, V)
-    @property
-    def gaps(self) -> Any: ...  # (n, T)
-    @property
-    def length(self) -> Any: ...  # (n,), as the rest
-    @property
-    def group(self) -> Any: ...
-    @property
-    def event(self) -> Any: ...
-    @property
-    def site(self) -> Any: ...
-
-
-def portrait(schema: Schema, patients: Patients, *, along: bool = True) -> dict[str, Any]:
+def describe(schema: Schema, patients: Trajectories, *, along: bool = True) -> dict[str, Any]:
     """Return shares and correlations, by weight, and with `along` also how records run in time.
     Scales come from the schema alone."""
     view = _View(schema, patients)
@@ -54,7 +34,7 @@ def portrait(schema: Schema, patients: Patients, *, along: bool = True) -> dict[
 class _View:
     """Values within bounds, and where there are any."""
 
-    def __init__(self, schema: Schema, patients: Patients) -> None:
+    def __init__(self, schema: Schema, patients: Trajectories) -> None:
         low, high = np.array([v.bounds for v in schema.variables]).T
         used = np.arange(schema.slots) < np.asarray(patients.length)[:, None]
         found = np.asarray(patients.values, dtype=np.float64)
@@ -252,7 +232,7 @@ DIGITS = 5
 
 
 def rounded(values: Floats) -> list[float | None]:
-    """Five digits, so that a portrait is light and the same on every machine."""
+    """Five digits, so that a description is light and the same on every machine."""
     return [float(f"{v:.{DIGITS}g}") if np.isfinite(v) else None for v in np.ravel(values)]
 
 

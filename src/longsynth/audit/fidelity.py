@@ -12,9 +12,10 @@ from longsynth.audit.comparisons.persistence import autocorrelations, transition
 from longsynth.audit.comparisons.telling_apart import telling_apart
 from longsynth.audit.intervals import scored
 from longsynth.audit.score import Better, Score
-from longsynth.audit.view import Floats, weights
+from longsynth.audit.view import weights
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import Trajectories
+from longsynth.schema.trajectories import Trajectories
+from longsynth.system.arrays import Floats
 
 COMPARISONS: tuple[Comparison, ...] = (
     marginals,

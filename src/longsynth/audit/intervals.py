@@ -6,7 +6,7 @@ import numpy as np
 
 from longsynth.audit.score import Better, Score
 from longsynth.audit.threads import single_thread
-from longsynth.audit.view import Floats
+from longsynth.system.arrays import Floats
 
 COVERAGE = 0.95
 FEWEST_DRAWS = 20  # that must be defined before they are called an interval

@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.special import expit
 
-from longsynth.audit.view import Floats, Ints, summed
+from longsynth.audit.view import summed
+from longsynth.system.arrays import Floats, Ints
 
 BINS = 10  # of equal width, for calibration
 WILDEST = 50.0  # a slope or intercept beyond this has no finite optimum to converge to

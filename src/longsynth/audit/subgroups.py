@@ -8,8 +8,8 @@ from longsynth.audit.intervals import scored
 from longsynth.audit.ranking import Ranking, ece
 from longsynth.audit.score import Better, Score
 from longsynth.audit.utility import FEW_EVENTS, Predictions, too_few
-from longsynth.audit.view import Bools, Floats
 from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Bools, Floats
 
 GROUPS = ("group0", "group1")
 

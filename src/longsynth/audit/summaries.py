@@ -8,10 +8,11 @@ one reading.
 import numpy as np
 
 from longsynth.audit.comparisons.levels import level_codes, level_count
-from longsynth.audit.view import Bools, Floats, Ints, View, inside, view
+from longsynth.audit.view import View, inside, view
 from longsynth.schema.schema import Schema
+from longsynth.schema.trajectories import Trajectories
 from longsynth.schema.variable import Variable
-from longsynth.writing.writer import Trajectories
+from longsynth.system.arrays import Bools, Floats, Ints
 
 PER_NUMBER = ("mean", "last", "min", "max", "slope", "missing", "count")  # over time
 PER_PATIENT = ("gap_mean", "gap_sd", "slots")

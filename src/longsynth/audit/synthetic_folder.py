@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longsynth.audit.view import Floats
 from longsynth.reading.plain import column_types
 from longsynth.reading.records import Cohort
 from longsynth.reading.tables import read_cohort
 from longsynth.sampling.synthetic import Synthetic
 from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Floats
 from longsynth.system.errors import CohortError
 from longsynth.system.reader_errors import without_cells
 

@@ -18,9 +18,10 @@ from longsynth.audit.ranking import (
 )
 from longsynth.audit.score import Better, Score
 from longsynth.audit.summaries import summaries
-from longsynth.audit.view import Floats, Ints, weights
+from longsynth.audit.view import weights
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import Trajectories
+from longsynth.schema.trajectories import Trajectories
+from longsynth.system.arrays import Floats, Ints
 
 FEW_EVENTS = 10  # below this a ranking metric says next to nothing
 

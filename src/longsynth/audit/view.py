@@ -3,15 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longsynth.encoding.scaling import Scaling
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import Trajectories
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from longsynth.schema.trajectories import Trajectories
+from longsynth.system.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

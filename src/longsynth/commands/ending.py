@@ -102,7 +102,7 @@ def _judged(error: BaseException, stopped: int) -> tuple[int, str]:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1, ""
     if isinstance(error, Refused):
-        return 2, f"{error} {after}"
+        return 2, f"{error} [{error.code}] {after}"
     if isinstance(error, ArithmeticFault):
         return 3, f"{error} {after}"
     if isinstance(error, OSError):

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from longsynth.encoding.scaling import scaling_of
 from longsynth.privacy.sums import Rows
-from longsynth.reading.records import Bools, Cohort, Floats, Ints
+from longsynth.reading.records import Cohort
 from longsynth.schema.schema import Schema, stratum_of
+from longsynth.system.arrays import Bools, Floats, Ints
 
 CELLS = 1 << 18  # encoded at a time: what is made on the way stays in a processor's cache
 TOGETHER = 64  # patients, of whom the scaling makes one long row

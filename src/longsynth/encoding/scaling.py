@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Bools, Floats
 from longsynth.system.remembered import remembered
 
 REFERENCE_SCALES = 3.0  # `encoding: reference` maps centre ± three scales to ±1
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 class _Tiled(NamedTuple):

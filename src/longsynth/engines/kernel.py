@@ -11,7 +11,8 @@ import numpy as np
 
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution, Rows, Shared, Sums, add_up
-from longsynth.reading.records import Cohort, Ints
+from longsynth.reading.records import Cohort
+from longsynth.system.arrays import Ints
 from longsynth.system.errors import DependentRows
 from longsynth.system.one_thread import one_thread
 

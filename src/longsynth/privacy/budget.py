@@ -44,16 +44,19 @@ class Budget:
     def __post_init__(self) -> None:
         if self.accounting not in ACCOUNTINGS:
             known = ", ".join(ACCOUNTINGS)
-            raise Refused(f"accounting {self.accounting!r} is unknown: use {known}.")
+            unknown = f"accounting {self.accounting!r} is unknown."
+            raise Refused("budget-unusable", unknown, f"Use {known}.")
         if not 1e-6 <= self.epsilon <= LARGEST_EPSILON:
             raise Refused(
-                f"epsilon {self.epsilon} is not usable: give a number from 0.000001 to "
-                f"{LARGEST_EPSILON}; 1 to 12 is the usual range."
+                "budget-unusable",
+                f"epsilon {self.epsilon} is not usable.",
+                f"Give a number from 0.000001 to {LARGEST_EPSILON}; 1 to 12 is the usual range.",
             )
         if not SMALLEST_DELTA <= self.delta < 1:
             raise Refused(
-                f"delta {self.delta} is not usable: give a number of at least {SMALLEST_DELTA} and "
-                "below 1; at most one over ten times the number of patients is advised."
+                "budget-unusable",
+                f"delta {self.delta} is not usable.",
+                f"Give a number from {SMALLEST_DELTA} to 1 / (10 · the number of patients).",
             )
 
     @cached_property

@@ -18,7 +18,8 @@ def planned_ledger(
 ) -> Ledger:
     """Return the whole ledger before any patient is read, or refuse it whole."""
     if patients < 1:
-        raise Refused(f"a release needs at least one patient, not {patients}.")
+        few = f"a release needs at least one patient, not {patients}."
+        raise Refused("no-patients", few, "Give the number of patients in the cohort.")
     ledger = Ledger(budget, patients)
     for statistic, share in lines:
         ledger = ledger.charge(price(statistic, share, budget))
@@ -40,12 +41,15 @@ class Curator:
         statistic = sums.statistic
         if sums.rows != self.ledger.patients:
             raise Refused(
-                f"refused '{statistic.name}': it covers {sums.rows} patients where the "
-                f"plan has {self.ledger.patients}; every patient must be counted exactly once."
+                "not-as-planned",
+                f"'{statistic.name}' covers {sums.rows} patients, where the plan "
+                f"has {self.ledger.patients}.",
+                "Count every patient exactly once.",
             )
         entry = self._planned.get(statistic)
         if entry is None or entry.rho is None:
-            raise Refused(f"refused '{statistic.name}': it is not in the plan.")
+            unplanned = f"'{statistic.name}' is not in the plan."
+            raise Refused("not-as-planned", unplanned, "Release only what was planned.")
         rho, entry = entry.rho, replace(entry, noise=label(self._noise))
         self.ledger = self.ledger.charge(entry)
         noised = self._noise.add(

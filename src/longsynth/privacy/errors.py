@@ -2,7 +2,16 @@
 
 
 class Refused(Exception):
-    """longsynth will not do this; nothing was released and the message names the remedy."""
+    """longsynth will not do this, and nothing was released. `code` is for programs."""
+
+    def __init__(self, code: str, problem: str = "", remedy: str = "") -> None:
+        if not problem:
+            code, problem = "unsorted", code
+        super().__init__(code, problem, remedy)
+        self.code, self.problem, self.remedy = code, problem, remedy
+
+    def __str__(self) -> str:
+        return f"{self.problem} {self.remedy}".strip()
 
 
 class OverBudget(Refused):

@@ -36,7 +36,8 @@ class Released:
 def price(statistic: Statistic, share: Fraction, budget: Budget) -> Entry:
     """Return the line for this share of the budget: the least σ with Δ²/2σ² ≤ ρ (eq:zcdp)."""
     if share <= 0:
-        raise Refused(f"the share of '{statistic.name}' must be above zero, not {share}.")
+        unfit = f"the share of '{statistic.name}' is {share}."
+        raise Refused("statistic-unusable", unfit, "Give it a share above zero.")
     rho = share * budget.rho
     sigma = sqrt(statistic.sensitivity_squared / (2 * rho)) * (1 + 2.0**-40)
     if statistic.sensitivity_squared > 2 * rho * Fraction(sigma) ** 2:
@@ -66,17 +67,21 @@ class Ledger:
         return next((e.noise for e in self.entries if e.noise != OPENDP), OPENDP)
 
     def charge(self, entry: Entry) -> "Ledger":
+        name = f"'{entry.statistic.name}'"
         if any(e.statistic.name == entry.statistic.name for e in self.entries):
-            raise Refused(f"refused '{entry.statistic.name}': it was released before.")
+            raise Refused("not-as-planned", f"{name} was released before.", "Release it once.")
         if entry.rho is not None:
             if self.budget is None:
-                raise Refused(f"refused '{entry.statistic.name}': there is no budget to charge.")
+                unpaid = f"there is no budget to charge {name} to."
+                raise Refused("not-as-planned", unpaid, "Plan with an epsilon and a delta.")
             left = self.budget.rho - self.spent
             if entry.rho > left:
                 raise OverBudget(
-                    f"refused '{entry.statistic.name}': it costs ρ={float(entry.rho):.6g} but "
-                    f"{float(left):.6g} of {float(self.budget.rho):.6g} is left. Nothing was "
-                    "released; lower its share or raise epsilon."
+                    "over-budget",
+                    f"{name} costs ρ={float(entry.rho):.6g}, but only "
+                    f"{float(left):.6g} of {float(self.budget.rho):.6g} is left. It was not "
+                    "released.",
+                    "Lower its share, or raise epsilon.",
                 )
         return replace(self, entries=(*self.entries, entry))
 
@@ -90,5 +95,7 @@ class Ledger:
         a = sum(e.statistic.dimension / (24 * e.sigma**2) for e in self.entries)
         if gamma > LARGEST_GAMMA * (1 - 1e-9) or a > LARGEST_A * (1 - 1e-9):
             raise Refused(
-                "noise is too coarse for accounting 'gaussian': use 'zcdp' or a smaller epsilon."
+                "noise-too-coarse",
+                "the noise is too coarse for accounting 'gaussian'.",
+                "Use accounting 'zcdp', or a smaller epsilon.",
             )

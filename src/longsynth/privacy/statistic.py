@@ -47,13 +47,15 @@ class Statistic:
         within = all(i < end <= self.right for i, end in enumerate(self.band))
         fits = within and len(self.band) in (0, self.right) and self.right % self.blocks == 0
         if self.kind != "raw" and (self.row_sensitivity_squared <= 0 or not fits):
-            raise Refused(f"'{self.name}' needs a radius above zero, blocks of one size, a band.")
+            remedy = "Give it a radius above zero, blocks of one size, and a band."
+            raise Refused("statistic-unusable", f"'{self.name}' has no valid shape.", remedy)
 
     @property
     def row_sensitivity_squared(self) -> Fraction:
         """Δ² of the integer sums before the lift."""
         if self.kind == "raw":
-            raise Refused(f"'{self.name}' has no sensitivity: it cannot be released.")
+            raw = f"'{self.name}' is a raw fact: it has no sensitivity."
+            raise Refused("statistic-unusable", raw, "Release a bounded statistic instead.")
         gram = DIAGONAL * self.right_squared
         return {
             "count": Fraction(2 * self.blocks * self.grid**2),

@@ -59,7 +59,9 @@ def require_exact(statistic: Statistic, patients: int) -> None:
     total = patients * max(entry, statistic.count_weight) * statistic.lift
     if max(CHUNK * max(left, right) * right, row, projected) >= 1 << 53 or total >= 1 << 62:
         raise Refused(
-            f"'{statistic.name}' is too fine to sum: lower grid_bits or clip_radius in the schema."
+            "too-fine-to-sum",
+            f"'{statistic.name}' has too many digits to be summed exactly.",
+            "Lower grid_bits or clip_radius in the schema.",
         )
 
 

@@ -16,9 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from longsynth.reading.slots import Grouped
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from longsynth.system.arrays import Floats, Ints
 
 ROWS = 131_072  # a batch, at most
 BUFFER = 1 << 18  # bytes of a column that are read at once: a row group can have any size, and

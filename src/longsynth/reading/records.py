@@ -5,11 +5,8 @@ from dataclasses import dataclass, fields
 from typing import Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from longsynth.system.arrays import Bools, Floats, Ints
 
 BATCH = 8192  # patients
 

@@ -10,9 +10,10 @@ from importlib.resources import files
 import numpy as np
 from numpy.random import Generator
 
-from longsynth.reading.records import Bools, Cohort, Floats, Ints
+from longsynth.reading.records import Cohort
 from longsynth.schema.file import parse_text
 from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Bools, Floats, Ints
 
 SLOTS = 14  # observation times of every patient
 VARIABLES = (  # the order of the last axis of values

@@ -1,12 +1,9 @@
 """One value of a variable for each slot, from all that fell into it, whatever their order."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longsynth.schema.variable import Aggregate
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from longsynth.system.arrays import Floats, Ints
 
 
 def rule_for(wanted: Aggregate, kind: str) -> Aggregate:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longsynth.reading.records import Bools, Cohort, Floats, Ints
+from longsynth.reading.records import Cohort
 from longsynth.reading.slot_values import rule_for, write_merged
 from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Bools, Floats, Ints
 
 SLACK = 1e-9  # hours: 20 and 80 minutes lie an hour apart, whatever their binary digits say
 COUNTED = (

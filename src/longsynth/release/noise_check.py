@@ -15,17 +15,15 @@ from math import ceil, floor, log10, sqrt
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longsynth.bundle import Bundle
 from longsynth.methods.fact import Fact
 from longsynth.privacy.ledger import Released
 from longsynth.release.possible_sums import possible_sums
 from longsynth.release.similar_numbers import similar_numbers
+from longsynth.system.arrays import Floats, Ints
 from longsynth.system.errors import ReleaseError
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Outcome = Literal["like noise", "unusual", "impossible"]
 
 UNUSUAL, IMPOSSIBLE = 1e-4, 1e-9  # honest releases that are called so, at most

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from math import isqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
-
-Ints = NDArray[np.int64]
+from longsynth.system.arrays import Ints
 
 
 @dataclass(frozen=True, slots=True)

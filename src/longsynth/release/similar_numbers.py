@@ -4,11 +4,9 @@ slot. The layout of a row is its method's own, so pairs are made at every distan
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longsynth.privacy.statistic import Statistic, kept
-
-Ints = NDArray[np.int64]
+from longsynth.system.arrays import Ints
 
 FURTHEST = 64  # entries of a row: the channels of a slot are seldom more
 ENOUGH = 100_000  # numbers of a line: they show all there is to see, and time stays bounded

@@ -1,7 +1,6 @@
 """Masks and gaps from released moments: condition effects, shrunk toward the overall mean."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longsynth.encoding.scaling import Scaling
 from longsynth.sampling.gaps import Gaps, gap_variance
@@ -10,9 +9,7 @@ from longsynth.sampling.masks import Masks
 from longsynth.sampling.mean import means_in_use
 from longsynth.schema.conditions import condition_matrix
 from longsynth.schema.schema import Schema
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from longsynth.system.arrays import Floats, Ints
 
 
 def shrunken_means(gram: Floats, cross: Floats, users: Users, slot: Ints, schema: Schema) -> Floats:

@@ -3,13 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longsynth.sampling.lengths import LEAST_SHARE, Users
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from longsynth.system.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

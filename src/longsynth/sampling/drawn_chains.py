@@ -6,8 +6,6 @@ import numpy as np
 
 from longsynth.sampling.markov import Bins
 from longsynth.sampling.tables import (
-    Floats,
-    Ints,
     balanced,
     correlation_of,
     drawn_shares,
@@ -18,6 +16,7 @@ from longsynth.sampling.tables import (
     shares_of,
     shrunken,
 )
+from longsynth.system.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

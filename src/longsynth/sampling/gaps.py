@@ -7,8 +7,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from longsynth.encoding.scaling import Scaling
-
-Floats = NDArray[np.float64]
+from longsynth.system.arrays import Floats
 
 LEAST_VARIANCE = 1e-4  # of an encoded gap: noise may make the released variance negative
 

@@ -4,12 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from longsynth.schema.schema import Schema
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from longsynth.system.arrays import Floats, Ints
 
 MOST_BINS = 32  # a table of every length would be mostly noise where there are many slots
 LEAST_SHARE = 0.05  # of the patients in a slot, as a divisor: below it a mean is mostly noise

@@ -4,13 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from longsynth.system.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

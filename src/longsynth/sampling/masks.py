@@ -7,14 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from longsynth.sampling.score import Draws
 from longsynth.schema.layout import Layout
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from longsynth.system.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longsynth.sampling.lengths import LEAST_SHARE, Users
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from longsynth.system.arrays import Floats, Ints
 
 
 def gram_of_strata(mass: Floats, conditions: NDArray[np.int64]) -> Floats:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from longsynth.encoding.scaling import Scaling
 from longsynth.sampling.covariance import Spectrum
+from longsynth.system.arrays import Floats
 
-Floats = NDArray[np.float64]
 Draws = NDArray[np.floating[Any]]
 
 

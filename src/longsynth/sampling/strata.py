@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from longsynth.system.arrays import Floats
 
 NOTHING = 1e-100  # shares below it are none: dividing by them would overflow
 

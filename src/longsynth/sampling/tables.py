@@ -2,10 +2,8 @@
 noise explains what sets them apart."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from longsynth.system.arrays import Floats, Ints
 
 LEAST = 1e-12
 RAREST = 1e-9  # share of a bin that nobody seems to be in

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from longsynth.audit.description import portrait
+from longsynth.audit.description import describe
 from longsynth.audit.ranking import BINS, bin_of
 from longsynth.audit.result import WARNING, AuditResult
 from longsynth.audit.utility import Predictions, curves
 from longsynth.release.synthetic_folder import RECIPE, read_recipe
+from longsynth.schema.trajectories import Trajectories
 from longsynth.system.folders import write_whole
-from longsynth.writing.writer import Trajectories
 
 FORMAT, PANELS = 1, "panels.json"
 POINTS = 120  # of a curve
@@ -29,7 +29,7 @@ def write_panels(
         "fingerprint": fingerprint,
         "patients": result.patients,
         "bootstrap": result.bootstrap,
-        "portraits": {name: portrait(result.schema, cohort) for name, cohort in cohorts.items()},
+        "portraits": {name: describe(result.schema, cohort) for name, cohort in cohorts.items()},
         "curves": [
             {"row": s.row, "model": s.model, "weighted": s.weighted, **_curves(found)}
             for s, found in result.predictions.items()

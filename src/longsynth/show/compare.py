@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import Trajectories
+from longsynth.schema.trajectories import Trajectories
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from longsynth.schema.schema import Schema
+from longsynth.schema.trajectories import Trajectories
 from longsynth.schema.variable import Variable
 from longsynth.show.audit_plots import REAL, STYLE, SYNTHETIC
 from longsynth.show.compare import weights
 from longsynth.system.escaping import figure as plain
-from longsynth.writing.writer import Trajectories
 
 
 def plot_all(

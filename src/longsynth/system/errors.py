@@ -1,4 +1,5 @@
-"""What longsynth refuses. Each message gives a remedy and carries no patient's value.
+"""What longsynth refuses. Every refusal has a code, a problem and a remedy, and none carries a
+patient's value.
 
 Refused                 exit code 2, nothing was written
 ├── OverBudget          the request costs more ρ than is left (privacy core)
@@ -9,10 +10,13 @@ Refused                 exit code 2, nothing was written
 ArithmeticFault         an exact sum failed its check: not the user's mistake
 """
 
+from enum import StrEnum
+
 from longsynth.privacy.errors import ArithmeticFault, OverBudget, Refused
 
 __all__ = [
     "ArithmeticFault",
+    "Code",
     "CohortError",
     "DependentRows",
     "OverBudget",
@@ -20,6 +24,21 @@ __all__ = [
     "ReleaseError",
     "SchemaError",
 ]
+
+
+class Code(StrEnum):
+    """What kind of problem a refusal is about. docs/errors.md explains each."""
+
+    # the privacy core, which names them as plain text
+    BUDGET_UNUSABLE = "budget-unusable"
+    NO_PATIENTS = "no-patients"
+    NOISE_TOO_COARSE = "noise-too-coarse"
+    NOT_AS_PLANNED = "not-as-planned"
+    OVER_BUDGET = "over-budget"
+    STATISTIC_UNUSABLE = "statistic-unusable"
+    TOO_FINE_TO_SUM = "too-fine-to-sum"
+    # methods
+    DEPENDENT_ROWS = "dependent-rows"
 
 
 class SchemaError(Refused):
@@ -34,12 +53,13 @@ class DependentRows(Refused):
     """A method lets patients into each other's rows. Says no more than that: about the code, not
     about who was looked at."""
 
-    def __init__(self) -> None:
+    def __init__(self, *_: str) -> None:
         super().__init__(
-            "the method gave a patient other rows in another company of patients, or on a second "
-            "call, so its noise may protect nobody. Nothing of this pass was released. Use another "
-            "method, or ask its author to mend it: a row may depend on its own patient, the schema "
-            "and earlier releases only, to the last bit."
+            Code.DEPENDENT_ROWS,
+            "the method computed different rows for the same patient among other patients, or on a "
+            "second call, so its noise may protect nobody. Nothing of this pass was released.",
+            "Use another method, or ask its author to fix it: a row may depend only on its own "
+            "patient, the schema and earlier releases, to the last bit.",
         )
 
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from longsynth.schema.file import dump
 from longsynth.schema.mapping import Source
 from longsynth.schema.schema import Schema
+from longsynth.schema.trajectories import Trajectories
 from longsynth.writing.long_rows import long_rows
-from longsynth.writing.writer import Trajectories, patient_table, text_of_levels, write_tables
+from longsynth.writing.writer import patient_table, text_of_levels, write_tables
 
 
 def write_events(folder: Path, schema: Schema, chunks: Iterable[Trajectories]) -> None:

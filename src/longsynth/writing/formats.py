@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from longsynth.schema.schema import Schema
+from longsynth.schema.trajectories import Trajectories
 from longsynth.writing.events_writer import write_events
 from longsynth.writing.meds_writer import write_meds
 from longsynth.writing.parts_writer import CHUNKS, part_file, write_parts
-from longsynth.writing.writer import Trajectories, write_cohort
+from longsynth.writing.writer import write_cohort
 
 FORMATS: dict[str, Callable[[Path, Schema, Iterable[Trajectories]], None]] = {
     "cohort": write_cohort,

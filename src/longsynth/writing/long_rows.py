@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import Trajectories, rising
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from longsynth.schema.trajectories import Trajectories
+from longsynth.system.arrays import Floats, Ints
+from longsynth.writing.writer import rising
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from longsynth.schema.file import dump
 from longsynth.schema.mapping import Dataset, Moment, Source
 from longsynth.schema.schema import Labels, Schema
+from longsynth.schema.trajectories import Trajectories
 from longsynth.schema.variable import Variable
+from longsynth.system.arrays import Ints
 from longsynth.system.version import VERSION
 from longsynth.writing.long_rows import long_rows
-from longsynth.writing.writer import Trajectories, text_of_levels
+from longsynth.writing.writer import text_of_levels
 
-Ints = NDArray[np.int64]
 Objects = NDArray[np.object_]
 
 START, WEIGHT = "RECORD_START", "SAMPLING_WEIGHT"

@@ -11,7 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import Trajectories, cohort_tables, write_schema, write_tables
+from longsynth.schema.trajectories import Trajectories
+from longsynth.writing.writer import cohort_tables, write_schema, write_tables
 
 CHUNKS = 16  # that a part holds
 ASIDE = ".part-"  # where one is written at first

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,28 +12,8 @@ from numpy.typing import NDArray
 
 from longsynth.schema.file import dump
 from longsynth.schema.schema import Schema
+from longsynth.schema.trajectories import Trajectories
 from longsynth.schema.variable import Variable
-
-
-class Trajectories(Protocol):
-    """What real and synthetic patients have in common."""
-
-    @property
-    def patients(self) -> int: ...
-    @property
-    def values(self) -> NDArray[np.float64]: ...
-    @property
-    def observed(self) -> NDArray[np.bool_]: ...
-    @property
-    def gaps(self) -> NDArray[np.float64]: ...
-    @property
-    def length(self) -> NDArray[np.int64]: ...
-    @property
-    def group(self) -> NDArray[np.int64]: ...
-    @property
-    def event(self) -> NDArray[np.int64]: ...
-    @property
-    def site(self) -> NDArray[np.int64]: ...
 
 
 def write_cohort(folder: Path | str, schema: Schema, chunks: Iterable[Trajectories]) -> None:

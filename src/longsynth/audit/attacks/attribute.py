@@ -11,9 +11,9 @@ from longsynth.audit.comparisons.levels import categorical
 from longsynth.audit.intervals import scored
 from longsynth.audit.score import Better, Score
 from longsynth.audit.summaries import columns_of
-from longsynth.audit.view import Bools, Floats
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import Trajectories
+from longsynth.schema.trajectories import Trajectories
+from longsynth.system.arrays import Bools, Floats
 
 NO_LEVELS = "the event only: the schema has no variable with levels"
 OF_POPULATION = "mostly what anyone could learn from the population: see the advantage"

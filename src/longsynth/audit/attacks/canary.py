@@ -16,11 +16,11 @@ from longsynth.audit.intervals import scored
 from longsynth.audit.promise import promise
 from longsynth.audit.ranking import Ranking
 from longsynth.audit.score import Better, Score
-from longsynth.audit.view import Floats
 from longsynth.privacy.budget import Budget
 from longsynth.reading.records import Cohort
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import Trajectories
+from longsynth.schema.trajectories import Trajectories
+from longsynth.system.arrays import Floats
 
 QUANTILE = 0.01  # of the holdout's distances to the canary: nearer than that is an exposure
 COPIES = (4, 1, 0)  # the paper's, the promise's, and the control's

@@ -6,9 +6,9 @@ import numpy as np
 
 from longsynth.audit.summaries import summaries
 from longsynth.audit.threads import single_thread
-from longsynth.audit.view import Floats
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import Trajectories
+from longsynth.schema.trajectories import Trajectories
+from longsynth.system.arrays import Floats
 
 CHUNK = 1024  # records compared at a time, so that memory does not grow with their product
 

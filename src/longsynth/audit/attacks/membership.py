@@ -8,9 +8,9 @@ from longsynth.audit.attacks.fingerprint import Scale, nearest, records
 from longsynth.audit.intervals import scored
 from longsynth.audit.ranking import Ranking
 from longsynth.audit.score import Better, Score
-from longsynth.audit.view import Floats
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import Trajectories
+from longsynth.schema.trajectories import Trajectories
+from longsynth.system.arrays import Floats
 
 NEIGHBOURS = 3  # whose mean log distance stands for a density
 SMALLEST = 1e-6  # distance of a copy, so that its logarithm exists

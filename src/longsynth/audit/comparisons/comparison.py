@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from longsynth.audit.view import Floats
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import Trajectories
+from longsynth.schema.trajectories import Trajectories
+from longsynth.system.arrays import Floats
 
 # The weights of the real and of the synthetic patients become named values. A bootstrap replicate
 # is another pair of weights, so sorting and counting happen once, when the measure is prepared.

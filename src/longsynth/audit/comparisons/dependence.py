@@ -4,9 +4,9 @@ import numpy as np
 
 from longsynth.audit.comparisons.comparison import Measure
 from longsynth.audit.summaries import summaries
-from longsynth.audit.view import Floats
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import Trajectories
+from longsynth.schema.trajectories import Trajectories
+from longsynth.system.arrays import Floats
 
 
 def correlations(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:

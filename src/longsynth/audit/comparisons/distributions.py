@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from longsynth.audit.view import Floats, Ints, summed
+from longsynth.audit.view import summed
+from longsynth.system.arrays import Floats, Ints
 
 
 class Samples:

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from longsynth.audit.view import Floats, Ints
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
+from longsynth.system.arrays import Floats, Ints
 
 MOST_LEVELS = 50  # longer scales are grouped evenly, so that tables stay small
 

@@ -5,9 +5,10 @@ import numpy as np
 from longsynth.audit.comparisons.comparison import Measure
 from longsynth.audit.comparisons.distributions import Samples, Tables, mean_of_known
 from longsynth.audit.comparisons.levels import level_codes, level_count
-from longsynth.audit.view import Floats, Ints, inside, view
+from longsynth.audit.view import inside, view
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import Trajectories
+from longsynth.schema.trajectories import Trajectories
+from longsynth.system.arrays import Floats, Ints
 
 
 def marginals(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:

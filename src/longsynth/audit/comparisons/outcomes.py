@@ -4,9 +4,10 @@ import numpy as np
 
 from longsynth.audit.comparisons.comparison import Measure
 from longsynth.audit.comparisons.distributions import mean_of_known
-from longsynth.audit.view import Floats, Ints, view
+from longsynth.audit.view import view
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import Trajectories
+from longsynth.schema.trajectories import Trajectories
+from longsynth.system.arrays import Floats, Ints
 
 
 def prevalence(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:

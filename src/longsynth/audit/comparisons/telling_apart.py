@@ -6,9 +6,10 @@ from longsynth.audit.classifiers import fitted_probability
 from longsynth.audit.comparisons.comparison import Measure
 from longsynth.audit.ranking import Ranking
 from longsynth.audit.summaries import summaries
-from longsynth.audit.view import Floats, Ints, weights
+from longsynth.audit.view import weights
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import Trajectories
+from longsynth.schema.trajectories import Trajectories
+from longsynth.system.arrays import Floats, Ints
 
 FOLDS = 3
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from longsynth.system.arrays import Floats
 
 THRESHOLDS = 400  # tried on the first half of the trials
 CAUTIOUS = 1e-3  # alpha of that choice: a threshold that a few lucky trials favour is not taken

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.random import Generator
 
 from longsynth.encoding.scaling import Scaling
-from longsynth.reading.records import Bools, Cohort, Floats, Ints
+from longsynth.reading.records import Cohort
 from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Bools, Floats, Ints
 
 MOST_STRATA = 64  # tried one by one; a schema can have two thousand
 LOW, MIDDLE, HIGH, MISSING = -1, 0, 1, 2  # what a cell of a pattern can be

@@ -5,9 +5,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 
-import numpy as np
-from numpy.typing import NDArray
-
 from longsynth.audit.game.bounds import (
     counted_epsilon,
     gaussian_epsilon,
@@ -19,8 +16,7 @@ from longsynth.audit.game.verdict import FALSE_ALARM, FAR, LEAST, TIGHT
 from longsynth.plan import Plan
 from longsynth.privacy.budget import epsilon_of
 from longsynth.privacy.ledger import Ledger
-
-Floats = NDArray[np.float64]
+from longsynth.system.arrays import Floats
 
 ERROR = 0.03  # of μ: the largest standard error of a μ̂ that is relied on
 SHOWN = 0.05  # bounds are shown at a confidence of one minus this

@@ -11,7 +11,6 @@ from math import sqrt
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from longsynth.audit.game.candidates import bystanders, ordinary, structured
 from longsynth.audit.game.climb import Climb, Seated
@@ -19,8 +18,7 @@ from longsynth.audit.game.scene import Given, scene_of, squared_length
 from longsynth.plan import Plan
 from longsynth.privacy.noise import Integers
 from longsynth.reading.records import Cohort
-
-Floats = NDArray[np.float64]
+from longsynth.system.arrays import Floats
 
 ALIKE, MOST_ALIKE = 0.999, 50  # of the best: pairs that reach this are as good
 

@@ -3,10 +3,7 @@
 from dataclasses import dataclass
 from math import sqrt
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+from longsynth.system.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from math import ceil
 
 import numpy as np
 from numpy.random import SeedSequence
-from numpy.typing import NDArray
 
 from longsynth.audit.game.fast_noise import FastNoise
 from longsynth.audit.game.scene import Given, given_by
@@ -14,8 +13,7 @@ from longsynth.audit.game.search import Pair
 from longsynth.fit import fit
 from longsynth.plan import Plan
 from longsynth.privacy.noise import Integers
-
-Floats = NDArray[np.float64]
+from longsynth.system.arrays import Floats
 
 FITS, OPENDP_FITS = 500, 10  # in one piece of work
 NUMBERS = 30_000_000  # drawn in one piece of work

@@ -22,9 +22,10 @@ from longsynth.privacy.sums import Sums
 from longsynth.reading.columns import Types
 from longsynth.reading.plain import plain_table
 from longsynth.reading.reading import connect
-from longsynth.reading.records import BATCH, Bools, Cohort
+from longsynth.reading.records import BATCH, Cohort
 from longsynth.reading.slots import Grouped, pack, placed
 from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Bools
 from longsynth.system.reader_errors import without_cells
 
 Work = Callable[[Batches], Batches]

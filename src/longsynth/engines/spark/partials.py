@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from longsynth.system.arrays import Ints
 from longsynth.system.version import VERSION
 
-Ints = NDArray[np.int64]
 Batches = Iterator[pa.RecordBatch]
 
 COLUMNS = "part int, name string, rows long, total binary, version string"  # as Spark says it

@@ -17,8 +17,7 @@ from longsynth.sampling.lengths import lengths_of
 from longsynth.sampling.model import Model
 from longsynth.sampling.strata import population_masses, synthesis_strata
 from longsynth.schema.schema import Schema
-
-Floats = NDArray[np.float64]
+from longsynth.system.arrays import Floats
 
 LEVELS = np.linspace(0.0, 1.0, 65)  # of the quantiles that describe a marginal
 

@@ -18,13 +18,14 @@ from longsynth.methods.work import Work, tables_work
 from longsynth.privacy.ledger import Entry
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
-from longsynth.reading.records import Cohort, Floats, Ints
+from longsynth.reading.records import Cohort
 from longsynth.sampling.drawn_chains import Counts, Prior, drawn_chains
 from longsynth.sampling.markov import Bins, Chains, bins_of
 from longsynth.sampling.model import Model
 from longsynth.sampling.strata import Strata, population_masses, strata_of
 from longsynth.sampling.tables import distributions, drawn_to, on_simplex
 from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Floats, Ints
 from longsynth.system.errors import Refused
 
 MOST_LEVELS = 60  # its transition tables grow with the square

@@ -33,8 +33,7 @@ from longsynth.sampling.score import ScorePath, noise_levels
 from longsynth.sampling.strata import population_masses, synthesis_strata
 from longsynth.schema.conditions import condition_matrix, largest_norm_squared
 from longsynth.schema.schema import Schema
-
-Floats = NDArray[np.float64]
+from longsynth.system.arrays import Floats
 
 SECOND, CONDITIONS, JOINT = "second", "conditions", "joint"
 

@@ -10,13 +10,14 @@ from longsynth.methods.private import lines
 from longsynth.methods.private.lines import GAP_SQUARES, GAPS, LENGTHS, MASKS
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
-from longsynth.reading.records import Cohort, Floats, Ints
+from longsynth.reading.records import Cohort
 from longsynth.sampling.auxiliary import gaps_from, masks_from, same_for_all
 from longsynth.sampling.gaps import Gaps
 from longsynth.sampling.lengths import AllSlots, Lengths, Users
 from longsynth.sampling.masks import Masks
 from longsynth.sampling.tables import drawn_to
 from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Floats, Ints
 
 
 def statistics(schema: Schema) -> list[Statistic]:

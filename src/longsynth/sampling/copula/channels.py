@@ -5,18 +5,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longsynth.encoding.scaling import Scaling
 from longsynth.sampling.copula.codes import Codes, Floats32, Whole, code_number
 from longsynth.sampling.copula.marginal import Marginal
 from longsynth.sampling.copula.ruler import PLAIN_SCALE, Ruler
 from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Bools, Floats, Ints
 from longsynth.system.remembered import remembered
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 GAP_WEIGHT = 0.5  # of the gap beside values: it has its own line, and takes room from them
 

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longsynth.sampling.copula.ruler import Ruler
+from longsynth.system.arrays import Bools, Floats
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Whole = NDArray[np.int32]
 Floats32 = NDArray[np.float32]  # made of codes: it rounds far below the integers of a row
 

@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longsynth.sampling.copula.codes import Floats32
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from longsynth.system.arrays import Floats, Ints
 
 SHAPES = 3
 ALONG = (0.6, 1.2, 2.4)  # prior deviations of an event's effect along the loadings, averaged over

@@ -4,12 +4,9 @@ leave it, given their known noise."""
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longsynth.sampling.copula.picture import Frame
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from longsynth.system.arrays import Bools, Floats
 
 SLACK = 0.05  # what a factor may miss without being pulled
 MOST_TAU = 0.3  # largest deviation of a correlation from the factors', in one block type

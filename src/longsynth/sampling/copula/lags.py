@@ -4,12 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longsynth.sampling.copula.codes import Floats32
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from longsynth.system.arrays import Floats, Ints
 
 FIRST = (0, 1, 2, 4, 8)  # where each group starts; the last goes on to the end
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from longsynth.encoding.scaling import Scaling
 from longsynth.sampling.copula.marginal import Marginal
@@ -16,10 +15,7 @@ from longsynth.sampling.masks import repaired
 from longsynth.sampling.model import Course
 from longsynth.sampling.score import Draws, ScorePath
 from longsynth.schema.layout import Layout
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from longsynth.system.arrays import Bools, Floats, Ints
 
 LEAST_EIGEN = 1e-4
 PROJECTIONS = 8

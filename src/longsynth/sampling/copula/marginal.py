@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longsynth.sampling.copula.ruler import Ruler
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from longsynth.system.arrays import Floats
 
 PLACES = np.linspace(-4.0, 4.0, 41)  # in public scales from the public centre
 WIDTHS = np.geomspace(0.15, 5.0, 25)

@@ -6,13 +6,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longsynth.sampling.copula.lags import Lags
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
+from longsynth.system.arrays import Bools, Floats, Ints
 
 VALUE_SD, MARK_SD, REST_SD = 0.8, 0.1, 0.4  # priors of loadings, on the scale of atanh
 OWN_SD = 0.6  # and of what a channel keeps of itself, beside others of its kind

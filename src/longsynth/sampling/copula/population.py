@@ -4,9 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longsynth.sampling.strata import Strata
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from longsynth.system.arrays import Floats, Ints
 
 USUAL_RATE, RATE_SD = 0.15, 1.2  # prior of an event's rate: one in seven, give or take a factor 3
 LOGITS = np.linspace(-7.0, 7.0, 1401)

@@ -4,10 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from longsynth.system.arrays import Floats, Ints
 
 FINE = 256  # cells of a continuous measure; finer than any released detail
 PLAIN_SCALE = 0.25  # of the half range, where the schema names no centre and scale

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
-from longsynth.audit.description import portrait
+from longsynth.audit.description import describe
 from longsynth.bundle import Bundle
 from longsynth.privacy.ledger import Released
 from longsynth.sample import sample
@@ -37,8 +37,8 @@ def draw(
     others = []
     for k in watch(iter(range(redraws))):
         again = facts.model_of(noised(facts.bundle, k))
-        others.append(portrait(schema, sample(again, PATIENTS, seed=SEED), along=False))
-    found = portrait(schema, patients)
+        others.append(describe(schema, sample(again, PATIENTS, seed=SEED), along=False))
+    found = describe(schema, patients)
     return Drawn(patients, found, _spread(others) if redraws > 1 else None, redraws)
 
 

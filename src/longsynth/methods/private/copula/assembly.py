@@ -9,7 +9,7 @@ from numpy.random import SFC64, Generator, SeedSequence
 from longsynth.bundle import Bundle
 from longsynth.methods.private.copula.choices import Choices
 from longsynth.methods.private.copula.reading import First, length_marginal
-from longsynth.reading.records import Cohort, Floats, Ints
+from longsynth.reading.records import Cohort
 from longsynth.sampling.copula.channels import plain_scaling
 from longsynth.sampling.copula.latent import (
     RANKS,
@@ -30,6 +30,7 @@ from longsynth.sampling.copula.population import synthesis
 from longsynth.sampling.lengths import Lengths
 from longsynth.sampling.model import Model
 from longsynth.sampling.score import Draws, ScorePath, independent, noise_levels
+from longsynth.system.arrays import Floats, Ints
 
 KNOTS = 400  # of a map from latent numbers to ranks
 TOO_FEW = 10  # latent numbers for a map of their own: then that of a normal variable

@@ -27,7 +27,7 @@ from longsynth.methods.private.copula.reading import (
 )
 from longsynth.methods.private.copula.rows import left_rows, marginal_rows, seen_of
 from longsynth.methods.private.copula.rules import EVENT_WEIGHT, PLACE_WEIGHT, SHAPE_WEIGHTS, Rules
-from longsynth.reading.records import Cohort, Floats, Ints
+from longsynth.reading.records import Cohort
 from longsynth.sampling.copula.codes import Floats32
 from longsynth.sampling.copula.effects import (
     ALONG,
@@ -41,6 +41,7 @@ from longsynth.sampling.copula.effects import (
 )
 from longsynth.sampling.copula.factor import Blocks
 from longsynth.sampling.model import Model
+from longsynth.system.arrays import Floats, Ints
 
 FEWEST, MOST = 4_000, 20_000  # simulated patients
 

@@ -43,13 +43,14 @@ from longsynth.methods.work import MATRICES, Work
 from longsynth.privacy.ledger import Entry
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
-from longsynth.reading.records import Cohort, Floats, Ints
+from longsynth.reading.records import Cohort
 from longsynth.sampling.copula.channels import Channels, channel_number
 from longsynth.sampling.copula.codes import Floats32
 from longsynth.sampling.copula.effects import features, time_shapes
 from longsynth.sampling.copula.lags import Lags
 from longsynth.sampling.model import Model
 from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Floats, Ints
 
 FACTORS = 70  # numbers in memory for each of groups · m³, while the factors are searched for
 PROJECTED, EXPLAINED, SEARCHED = 2e-8, 1e-8, 3e-5  # core-seconds of all rounds; measured

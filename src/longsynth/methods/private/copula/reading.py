@@ -20,7 +20,6 @@ from longsynth.methods.private.copula.rules import (
     Rules,
     weights,
 )
-from longsynth.reading.records import Floats
 from longsynth.sampling.copula.channels import Channels, channel_number, rulers
 from longsynth.sampling.copula.effects import EffectSums, Setting, time_shapes
 from longsynth.sampling.copula.factor import Blocks, shrunk_blocks
@@ -30,6 +29,7 @@ from longsynth.sampling.copula.picture import Frame
 from longsynth.sampling.copula.population import event_share, masses
 from longsynth.sampling.copula.ruler import Ruler
 from longsynth.sampling.lengths import AllSlots, Lengths
+from longsynth.system.arrays import Floats
 
 LEAST_RATE = 0.002  # of observed cells: no variable is never, and none always observed
 RATES = 1001  # that are weighed against each other

@@ -4,10 +4,11 @@ import numpy as np
 
 from longsynth.encoding import rows as encoding
 from longsynth.methods.private.copula.rules import EVENT_WEIGHT, PLACE_WEIGHT, Rules, weights
-from longsynth.reading.records import Cohort, Ints
+from longsynth.reading.records import Cohort
 from longsynth.sampling.copula.channels import Seen, coding, plain_scaling, rulers
 from longsynth.sampling.copula.codes import UNSEEN, Floats32, Whole, code_number, past_end
 from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Ints
 from longsynth.system.remembered import remembered
 
 

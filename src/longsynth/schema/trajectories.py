@@ -1,0 +1,26 @@
+"""Trajectories: the shape that real and synthetic patients share, as arrays. It holds nobody."""
+
+from typing import Protocol
+
+from longsynth.system.arrays import Bools, Floats, Ints
+
+
+class Trajectories(Protocol):
+    """N patients in T slots of V variables. See `Cohort` for what the arrays mean."""
+
+    @property
+    def patients(self) -> int: ...
+    @property
+    def values(self) -> Floats: ...
+    @property
+    def observed(self) -> Bools: ...
+    @property
+    def gaps(self) -> Floats: ...
+    @property
+    def length(self) -> Ints: ...
+    @property
+    def group(self) -> Ints: ...
+    @property
+    def event(self) -> Ints: ...
+    @property
+    def site(self) -> Ints: ...
