@@ -47,7 +47,12 @@ class Flat:
         gram, slot = gram_of_strata(mass, conditions), schema.layout.value_slot
         users = Users(mass, lengths.in_use)  # not everyone uses every slot
         means = means_in_use(
-            gram, bundle.mean(lines.VALUES), conditions, users, slot, schema.fixed.ridge
+            gram,
+            bundle.mean(lines.VALUES),
+            conditions,
+            users,
+            slot,
+            schema.resolved_constants.ridge,
         )
         scaling, strata, spread = Scaling(schema), len(conditions), np.full(schema.width, SPREAD)
         return Model(

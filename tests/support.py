@@ -110,7 +110,7 @@ def replaced(cohort: Cohort, i: int, other: Cohort) -> Cohort:
 
 
 def earlier(method: PrivateMethod, schema: Schema, stage: Stage) -> Bundle:
-    """What a fit has released before a stage, for a schema that is settled; from zero sums, with
+    """What a fit has released before a stage, for a schema that is resolved; from zero sums, with
     the noise of a small budget."""
     released: dict[str, Released] = {}
     for before in method.stages(schema):

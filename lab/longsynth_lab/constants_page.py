@@ -56,7 +56,7 @@ def constants_text(results: Results) -> str:
 
 def _definitions() -> Iterator[str]:
     """Names, defaults and reasons come from the model itself."""
-    settled = simulated_schema().settled(504).fixed.model_dump()
+    resolved = simulated_schema().resolved(504).resolved_constants.model_dump()
     yield "| constant | symbol | default | what it is, and why |"
     yield "|---|---|---|---|"
     for name, field in Constants.model_fields.items():
@@ -65,7 +65,7 @@ def _definitions() -> Iterator[str]:
         reason = described[symbol.end() :] if symbol else described
         default = f"`{field.default}`"
         if field.default is None:
-            default = f"by rule ({settled[name]:.3g} as measured below)"
+            default = f"by rule ({resolved[name]:.3g} as measured below)"
         shown = f"`{(symbol[1] or symbol[2])}`" if symbol else ""
         yield f"| `{name}` | {shown} | {default} | {reason} |"
 

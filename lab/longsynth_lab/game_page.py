@@ -84,7 +84,7 @@ up from the schema.
    observed, gaps at zero, middle and maximum, empty records, numbers outside every bound; then it
    changes the best pair at random for as long as that helps. What counts is measured on the
    integers that the real `fit` hands to its noise source, so the game attacks what runs and not a
-   formula. Three patients are enough: once a schema is settled for N patients, no sensitivity and
+   formula. Three patients are enough: once a schema is resolved for N patients, no sensitivity and
    no σ depends on N.
 2. **The best test.** Both exact sums and the noise are known, so the auditor uses the likelihood
    ratio, which no other test beats. For Gaussian noise its values lie μ standard deviations apart

@@ -28,11 +28,11 @@ def support_facts(cohort: Cohort, schema: Schema) -> dict[str, float]:
 
 def clipping_facts(cohort: Cohort, schema: Schema) -> dict[str, float]:
     """Return what public bounds and the clip radius L cut off (eq:encoding)."""
-    settled = schema.settled(cohort.patients)
-    facts = raw_facts(cohort, settled)
+    resolved = schema.resolved(cohort.patients)
+    facts = raw_facts(cohort, resolved)
     observed = facts["cells"].sum() - facts["missing"].sum()
     return {
-        "clip_radius": float(settled.fixed.clip_radius),
+        "clip_radius": float(resolved.resolved_constants.clip_radius),
         "clipped_patients_share": float(facts["long"].sum() / max(cohort.patients, 1)),
         "clipped_values_share": float(facts["clipped"].sum() / max(observed, 1)),
         "clipped_gaps_share": float((cohort.gaps > schema.max_gap).mean()),

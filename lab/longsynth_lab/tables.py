@@ -83,7 +83,7 @@ def configuration(results: Results) -> Table:
     patients = results.by_seed("dataset", "train on real", MAIN, "all_patients")
     counts = sorted({int(n) for n in patients.values()})
     shares = " / ".join(f"{round(100 * share)} %" for share in SHARES)
-    settled = schema.settled(counts[0] if counts else 1).fixed
+    resolved = schema.resolved(counts[0] if counts else 1).resolved_constants
     rows = (
         ("Independent populations", f"{len(results.seeds('comparison'))} seeds"),
         ("Patients per population", ", ".join(map(str, counts))),
@@ -92,9 +92,9 @@ def configuration(results: Results) -> Table:
         ("Synthetic records", "as many as training patients"),
         ("Privacy parameters", f"ε = {setting.epsilon:g}, δ = {setting.delta:g}"),
         ("Accounting", setting.accounting),
-        ("Clip radius", f"{settled.clip_radius:.3f}"),
-        ("Covariance bandwidth", f"{settled.bandwidth} slots"),
-        ("Protected-event floor", f"{settled.event_floor:g}"),
+        ("Clip radius", f"{resolved.clip_radius:.3f}"),
+        ("Covariance bandwidth", f"{resolved.bandwidth} slots"),
+        ("Protected-event floor", f"{resolved.event_floor:g}"),
         ("Choices that differ from our defaults", "as the paper prints them; see the departures"),
         (
             "Downstream classifier",

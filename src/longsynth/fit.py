@@ -51,10 +51,10 @@ def fit_without_privacy(patients: Source, schema: Schema, method: str) -> Bundle
         raise Refused(f"method '{method}' is private: give it a budget with epsilon and delta.")
     if isinstance(patients, Distributed):
         raise Refused(f"method '{method}' needs all records in one place: use the local engine.")
-    settled, curator = schema.settled(patients.patients), Curator(Ledger(None, patients.patients))
-    learnt = chosen.learn(Cohort.joined(patients.batches()), settled)
+    resolved, curator = schema.resolved(patients.patients), Curator(Ledger(None, patients.patients))
+    learnt = chosen.learn(Cohort.joined(patients.batches()), resolved)
     released = {
         name: curator.disclose(name, "raw facts", np.float64(array).ravel().view(np.int64))
         for name, array in learnt.items()
     }
-    return Bundle(chosen.name, settled, curator.ledger, released)
+    return Bundle(chosen.name, resolved, curator.ledger, released)

@@ -44,7 +44,7 @@ def plan(
 
 def plan_of(method: PrivateMethod, schema: Schema, patients: int, budget: Budget) -> Plan:
     """The same, of a method that need not be in the registry."""
-    settled = schema.settled(patients, sqrt(2 * budget.rho))
-    stages = method.stages(settled)
+    resolved = schema.resolved(patients, sqrt(2 * budget.rho))
+    stages = method.stages(resolved)
     lines = [line for stage in stages for line in stage]
-    return Plan(settled, method, stages, planned_ledger(lines, budget, patients))
+    return Plan(resolved, method, stages, planned_ledger(lines, budget, patients))

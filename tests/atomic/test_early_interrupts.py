@@ -11,7 +11,7 @@ import pytest
 
 from atomic.outputs import environment, hearing
 from longsynth.commands import ending
-from longsynth.system.interrupts import SENTENCE, HeardEarly
+from longsynth.system.interrupts import SENTENCE, EarlyInterruptHandler
 
 SCRIPT = Path(sys.executable).with_name("longsynth")
 
@@ -96,7 +96,7 @@ def test_nothing_that_takes_time_is_loaded_before_the_handler_is_set() -> None:
 def test_what_nohup_has_ignored_stays_ignored() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with HeardEarly():
+        with EarlyInterruptHandler():
             os.kill(os.getpid(), signal.SIGINT)
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
@@ -105,7 +105,7 @@ def test_what_nohup_has_ignored_stays_ignored() -> None:
 
 def test_afterwards_all_is_as_it_was_before() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with HeardEarly():
+    with EarlyInterruptHandler():
         assert signal.getsignal(signal.SIGINT) is not before
     assert signal.getsignal(signal.SIGINT) is before
     assert SENTENCE.count(b"\n") == 1

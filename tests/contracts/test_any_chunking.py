@@ -40,7 +40,7 @@ class InBatches:
 
 def integers(name: str, patients: Patients, jobs: int = 1) -> list[list[int]]:
     """What would be noised, of every stage."""
-    schema, method = small_schema(bandwidth=1).settled(PATIENTS), METHODS[name]
+    schema, method = small_schema(bandwidth=1).resolved(PATIENTS), METHODS[name]
     assert isinstance(method, PrivateMethod)
     found = []
     for stage in method.stages(schema):

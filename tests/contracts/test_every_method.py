@@ -150,7 +150,7 @@ def test_a_guarantee_is_a_release_and_no_guarantee_is_none(name: str) -> None:
 
 @pytest.mark.parametrize("name", PRIVATE)
 def test_replacing_a_patient_moves_each_statistic_by_at_most_its_sensitivity(name: str) -> None:
-    schema = small_schema().settled(60)
+    schema = small_schema().resolved(60)
     method = METHODS[name]
     assert isinstance(method, PrivateMethod)
     cohort = cohort_for(schema)
@@ -180,7 +180,7 @@ def test_replacing_a_patient_moves_each_statistic_by_at_most_its_sensitivity(nam
 @pytest.mark.parametrize("name", PRIVATE)
 def test_rows_reach_the_sums_unclipped_by_the_core(name: str) -> None:
     """The core zeroes a row that breaks its promise; the encoder must never need that."""
-    schema = small_schema().settled(60)
+    schema = small_schema().resolved(60)
     method, cohort = METHODS[name], cohort_for(schema)
     assert isinstance(method, PrivateMethod)
     for stage in method.stages(schema):
@@ -225,10 +225,10 @@ def test_a_bootstrap_repeats_whole_records() -> None:
 
 def alternated(method: DPMarkov, cohort: Cohort, schema: Schema) -> np.ndarray:
     """Values that a rule other than the registered one makes of a cohort, without noise."""
-    settled, budget = schema.settled(cohort.patients), Budget(8.0, 1e-5)
-    stages = method.stages(settled)
+    resolved, budget = schema.resolved(cohort.patients), Budget(8.0, 1e-5)
+    stages = method.stages(resolved)
     lines = [line for stage in stages for line in stage]
-    planned = Plan(settled, method, stages, planned_ledger(lines, budget, cohort.patients))
+    planned = Plan(resolved, method, stages, planned_ledger(lines, budget, cohort.patients))
     bundle = fit(cohort, planned, noise=NoNoise())
     return sample(method.model(bundle), 300, seed=1).values
 

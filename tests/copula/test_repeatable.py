@@ -33,16 +33,16 @@ def test_the_same_bundle_gives_the_same_patients_bit_for_bit(
 
 @pytest.mark.parametrize(("schema", "cohort"), WARDS)
 def test_a_row_is_the_same_in_any_batch_and_any_order(schema: Schema, cohort: Cohort) -> None:
-    method, settled = CopulaScore(), schema.settled(cohort.patients)
+    method, resolved = CopulaScore(), schema.resolved(cohort.patients)
     order = np.random.default_rng(3).permutation(cohort.patients)
-    for stage in method.stages(settled):
-        so_far = earlier(method, settled, stage)
-        whole = method.contributions(cohort, settled, stage, so_far)
-        mixed = method.contributions(cohort.take(order), settled, stage, so_far)
+    for stage in method.stages(resolved):
+        so_far = earlier(method, resolved, stage)
+        whole = method.contributions(cohort, resolved, stage, so_far)
+        mixed = method.contributions(cohort.take(order), resolved, stage, so_far)
         parts = [
-            method.contributions(batch, settled, stage, so_far) for batch in cohort.batches(17)
+            method.contributions(batch, resolved, stage, so_far) for batch in cohort.batches(17)
         ]
-        alone = method.contributions(cohort.take(slice(5, 6)), settled, stage, so_far)
+        alone = method.contributions(cohort.take(slice(5, 6)), resolved, stage, so_far)
         for name, contribution in whole.items():
             right = contribution.right
             assert np.array_equal(np.concatenate([p[name].right for p in parts]), right), name
@@ -53,12 +53,12 @@ def test_a_row_is_the_same_in_any_batch_and_any_order(schema: Schema, cohort: Co
 def test_a_row_is_the_same_in_a_batch_of_any_size() -> None:
     """Products of many small numbers round by their order, which is the patient's own."""
     cohort, method = simulate(300, seed=4), CopulaScore()
-    settled = simulated_schema().settled(cohort.patients)
-    for stage in method.stages(settled):
-        so_far = earlier(method, settled, stage)
-        whole = method.contributions(cohort, settled, stage, so_far)
+    resolved = simulated_schema().resolved(cohort.patients)
+    for stage in method.stages(resolved):
+        so_far = earlier(method, resolved, stage)
+        whole = method.contributions(cohort, resolved, stage, so_far)
         for size in (1, 2, 3, 7, 63, 64, 65, 257):
-            parts = [method.contributions(b, settled, stage, so_far) for b in cohort.batches(size)]
+            parts = [method.contributions(b, resolved, stage, so_far) for b in cohort.batches(size)]
             for name, contribution in whole.items():
                 found = np.concatenate([part[name].right for part in parts])
                 assert np.array_equal(found, contribution.right), (name, size)
@@ -66,7 +66,7 @@ def test_a_row_is_the_same_in_a_batch_of_any_size() -> None:
 
 def test_a_pass_reads_its_own_releases_and_not_those_of_another_fit() -> None:
     """What was worked out for one bundle is kept for its next batch, under its fingerprint."""
-    method, schema = CopulaScore(), small_schema().settled(60)
+    method, schema = CopulaScore(), small_schema().resolved(60)
     cohort, stage = random_cohort(20, seed=5), method.stages(schema)[1]
     zeros = earlier(method, schema, stage)
     fitted = bundle_of(random_cohort(60, seed=6), small_schema())
@@ -78,11 +78,11 @@ def test_a_pass_reads_its_own_releases_and_not_those_of_another_fit() -> None:
 
 
 def test_what_is_kept_from_batch_to_batch_is_never_that_of_other_choices() -> None:
-    settled, cohort = small_schema().settled(60), random_cohort(20, seed=1)
-    stage = CopulaScore().stages(settled)[2]
-    so_far = earlier(CopulaScore(), settled, stage)
+    resolved, cohort = small_schema().resolved(60), random_cohort(20, seed=1)
+    stage = CopulaScore().stages(resolved)[2]
+    so_far = earlier(CopulaScore(), resolved, stage)
     usual, without_marks, again = (
-        CopulaScore(choices).contributions(cohort, settled, stage, so_far)["severity"].right
+        CopulaScore(choices).contributions(cohort, resolved, stage, so_far)["severity"].right
         for choices in (Choices(), Choices(marks_in_copula=False), Choices())
     )
     assert np.array_equal(usual, again)

@@ -65,20 +65,20 @@ def row_of(patient: Patient, schema: Schema) -> list[float]:
 
 @pytest.mark.parametrize(("schema", "cohort"), WARDS)
 def test_a_row_of_marginals_holds_mean_waves_and_marks(schema: Schema, cohort: Cohort) -> None:
-    settled = schema.settled(cohort.patients)
-    found = marginal_rows(seen_of(cohort, settled), settled)
-    by_hand = [row_of(Patient(one, settled), settled) for one in cohort.batches(1)]
+    resolved = schema.resolved(cohort.patients)
+    found = marginal_rows(seen_of(cohort, resolved), resolved)
+    by_hand = [row_of(Patient(one, resolved), resolved) for one in cohort.batches(1)]
     assert np.allclose(found, by_hand, atol=1e-6)
 
 
 @pytest.mark.parametrize(("schema", "cohort"), WARDS)
 def test_channels_hold_scores_marks_gaps_and_the_length(schema: Schema, cohort: Cohort) -> None:
     channels = first(bundle_of(cohort, schema)).channels
-    settled, variables = schema.settled(cohort.patients), len(schema.variables)
-    u = channels.of(seen_of(cohort, settled))
+    resolved, variables = schema.resolved(cohort.patients), len(schema.variables)
+    u = channels.of(seen_of(cohort, resolved))
     by_hand = np.zeros(u.shape)
     for i, one in enumerate(cohort.batches(1)):
-        patient = Patient(one, settled)
+        patient = Patient(one, resolved)
         for t in range(schema.slots):
             for v in range(variables):
                 cell = patient.cell(t, v)

@@ -48,7 +48,7 @@ def test_a_plan_prints_every_setting_with_the_numbers_a_fit_uses(tmp_path: Path)
 
 
 def test_a_method_without_settings_of_its_own_prints_none(tmp_path: Path) -> None:
-    assert settings_of(METHODS["trust"], simulated_schema().settled(504)) == {}
+    assert settings_of(METHODS["trust"], simulated_schema().resolved(504)) == {}
     assert "Settings of" not in planned(tmp_path, method="trust")
     assert "settings" not in json.loads(planned(tmp_path, "--json", method="trust"))
 
@@ -56,9 +56,9 @@ def test_a_method_without_settings_of_its_own_prints_none(tmp_path: Path) -> Non
 @pytest.mark.parametrize("schema", [small_schema(), ward_schema(), ward_schema(slots=1)])
 def test_settings_follow_from_the_schema_and_the_strength_alone(schema: object) -> None:
     """Twice the patients at half the strength of the budget are the same to every rule."""
-    one = settings_of(METHOD, schema.settled(100, 1.0))  # type: ignore[attr-defined]
-    same = settings_of(METHOD, schema.settled(200, 0.5))  # type: ignore[attr-defined]
-    more = settings_of(METHOD, schema.settled(100_000, 1.0))  # type: ignore[attr-defined]
+    one = settings_of(METHOD, schema.resolved(100, 1.0))  # type: ignore[attr-defined]
+    same = settings_of(METHOD, schema.resolved(200, 0.5))  # type: ignore[attr-defined]
+    more = settings_of(METHOD, schema.resolved(100_000, 1.0))  # type: ignore[attr-defined]
     assert one == same
     assert one["radius of lag blocks"] != more["radius of lag blocks"]
 
@@ -74,19 +74,19 @@ def test_radii_and_waves_grow_with_the_strength_and_stay_within_limits() -> None
 def test_shares_add_up_to_the_whole_budget_with_and_without_lengths() -> None:
     assert set(LITTLE) == set(MUCH)
     for length, patients in (("variable", 50), ("variable", 10**6), ("full", 50), ("full", 900)):
-        found = shares(small_schema(length=length).settled(patients))
+        found = shares(small_schema(length=length).resolved(patients))
         assert sum(found.values()) == 1
         assert set(found) == set(LITTLE) - ({"lengths"} if length == "full" else set())
 
 
 def test_with_more_to_learn_the_budget_moves_from_severity_to_each_channels_effect() -> None:
-    few, some, many = (shares(small_schema().settled(n)) for n in (100, 1000, 10_000))
+    few, some, many = (shares(small_schema().resolved(n)) for n in (100, 1000, 10_000))
     assert few["severity"] > some["severity"] > many["severity"]
     assert few["effects"] < some["effects"] < many["effects"]
 
 
 def test_a_measure_with_few_levels_has_no_more_waves_than_it_can_tell() -> None:
-    schema = ward_schema().settled(10**6)
+    schema = ward_schema().resolved(10**6)
     levels = [None, 2, 4, None, 5, 2, 3, None, None]
     for waves, of in zip(weights(schema, Rules.of(schema)), levels, strict=True):
         assert len(waves) == (64 if of is None else of - 1)

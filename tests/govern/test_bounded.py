@@ -323,7 +323,7 @@ def test_the_band_of_a_plan_is_the_band_of_the_matrix(
         about["variables"][v]["static"] = True
     if len(static) < 3:
         about["constants"] = {"bandwidth": bandwidth}
-        schema = Schema.model_validate(about).settled(100)
+        schema = Schema.model_validate(about).resolved(100)
         near = within_band(schema.layout.value_slot, min(bandwidth, schema.slots))
         ends = np.arange(schema.width) + np.triu(near).sum(axis=1)
         assert kept_pairs(schema) == tuple(ends.tolist())

@@ -137,14 +137,14 @@ def strange_patients() -> Cohort:
 @cache
 def sums_of_each(case: str) -> list[dict[str, Sums]]:
     name, schema = CASES[case]
-    method, settled = METHODS[name], schema.settled(PATIENTS, 1.0)
+    method, resolved = METHODS[name], schema.resolved(PATIENTS, 1.0)
     assert isinstance(method, PrivateMethod)
     cohort = strange_patients()
     rows: list[tuple[Statistic, Contribution]] = []
     with np.errstate(all="ignore"):
-        for stage in method.stages(settled):
-            so_far = earlier(method, settled, stage)
-            found = method.contributions(cohort, settled, stage, so_far)
+        for stage in method.stages(resolved):
+            so_far = earlier(method, resolved, stage)
+            found = method.contributions(cohort, resolved, stage, so_far)
             rows += [(s, found[s.name]) for s, _ in stage]
     return [
         {s.name: add_up(s, Contribution(*(side[i : i + 1] for side in c))) for s, c in rows}
@@ -155,7 +155,7 @@ def sums_of_each(case: str) -> list[dict[str, Sums]]:
 @pytest.mark.parametrize("case", CASES)
 def test_facts_hold_for_every_patient_alone(case: str) -> None:
     name, schema = CASES[case]
-    facts = facts_of(METHODS[name], schema.settled(PATIENTS, 1.0))
+    facts = facts_of(METHODS[name], schema.resolved(PATIENTS, 1.0))
     assert facts
     for sums in sums_of_each(case):
         for fact in facts:
@@ -166,7 +166,7 @@ def test_facts_hold_for_every_patient_alone(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_no_number_has_a_part_in_two_sums_of_a_fact(case: str) -> None:
     name, schema = CASES[case]
-    for fact in facts_of(METHODS[name], schema.settled(PATIENTS, 1.0)):
+    for fact in facts_of(METHODS[name], schema.resolved(PATIENTS, 1.0)):
         for weights in fact.weights.values():
             assert ((weights != 0).sum(axis=0) <= 1).all(), fact.says
 

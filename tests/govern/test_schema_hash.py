@@ -15,7 +15,7 @@ from longsynth.release.folder import Release, release_files
 from longsynth.release.form_check import _earlier_sha256, released_sha256, schema_sha256
 from longsynth.release.statement import constants_by_hand, statement
 from longsynth.release.verify import verify
-from longsynth.schema.constants import RULED, Constants
+from longsynth.schema.constants import SET_BY_RULE, Constants
 from longsynth.schema.file import dump
 from longsynth.schema.mapping import Codes, Dataset, Moment, Source
 from longsynth.schema.schema import Labels, Protected, SlotRule
@@ -128,7 +128,7 @@ def test_a_release_has_the_hash_of_the_schema_it_was_made_with(
     schema, bundle = bundle_of(**constants)
     hashes = released_sha256(bundle)
     assert schema_sha256(schema) in hashes
-    assert len(hashes) <= 2 ** len(RULED)
+    assert len(hashes) <= 2 ** len(SET_BY_RULE)
     for other in WRITTEN:
         written = small_schema(**other)
         same = small_plan(120, written).schema == bundle.schema

@@ -252,7 +252,7 @@ def test_test_noise_is_marked_and_refused_later(tmp_path: Path) -> None:
 def test_what_was_disclosed_cannot_be_released() -> None:
     curator = Curator(Ledger(None, 3))
     found = curator.disclose("records", "everything", np.arange(3))
-    bundle = Bundle("trust", small_schema().settled(3), curator.ledger, {"records": found})
+    bundle = Bundle("trust", small_schema().resolved(3), curator.ledger, {"records": found})
     with pytest.raises(ReleaseError, match="NOT PRIVATE"):
         release_files(Release(bundle))
     with pytest.raises(TypeError, match="no promise"):

@@ -78,12 +78,12 @@ def test_the_same_integers_make_the_same_model_with_and_without_what_is_outside_
 
 @pytest.mark.parametrize("schema", SETTINGS.values(), ids=SETTINGS)
 def test_the_band_holds_the_pairs_that_the_model_reads_and_no_other(schema: Schema) -> None:
-    settled = schema.settled(80)
-    slot, constants = settled.layout.value_slot, settled.fixed
+    resolved = schema.resolved(80)
+    slot, constants = resolved.layout.value_slot, resolved.resolved_constants
     read = within_band(slot, constants.bandwidth)
     if constants.covariance == "diagonal":
         read = np.eye(len(slot), dtype=bool)
-    for statistic, _ in trust.Trust().stages(settled)[0]:
+    for statistic, _ in trust.Trust().stages(resolved)[0]:
         if statistic.name in ("second", "joint"):
             assert np.array_equal(kept(statistic), np.nonzero(np.triu(read)))
             break

@@ -143,7 +143,7 @@ def test_shrinking_toward_the_overall_mean_does_not_mix_up_who_is_there() -> Non
     rng = np.random.default_rng(2)
     stratum, length, _ = padded(rng)
     marks = np.where(rng.random(30_000) < 0.3, 0.5, -0.5) * (length > 0)
-    conditions, schema = condition_matrix(small_schema()), small_schema().settled(30_000)
+    conditions, schema = condition_matrix(small_schema()), small_schema().resolved(30_000)
     users = users_of(stratum, length)
     gram = gram_of_strata(users.mass, conditions)
     cross = conditions[stratum].T @ marks[:, None] / 30_000
@@ -172,7 +172,7 @@ def test_gaps_spread_as_those_who_use_a_slot_do() -> None:
     stratum, length, _ = padded(rng)
     r = np.where(length > 1, rng.normal(-0.4, 0.2, 30_000), 0.0)
     squares = np.where(length > 1, r**2 - 0.5, 0.0)
-    schema = schema_of(2).settled(30_000)
+    schema = schema_of(2).resolved(30_000)
     users, slot = users_of(stratum, length), np.array([0, 1])
     conditions = condition_matrix(schema)
     gram = gram_of_strata(users.mass, conditions)

@@ -221,7 +221,7 @@ def test_effects_are_shrunk_toward_the_overall_mean() -> None:
             cross,
             everybody(mass, slots=4),
             slot,
-            small_schema(ridge=1e-12, shrinkage=keep).settled(100),
+            small_schema(ridge=1e-12, shrinkage=keep).resolved(100),
         )
         for keep in (1.0, 0.0, 0.5)
     )

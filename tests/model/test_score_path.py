@@ -8,7 +8,7 @@ from longsynth.sampling.covariance import Spectrum, clipped_spectrum
 from longsynth.sampling.score import ScorePath, noise_levels
 from support import small_schema
 
-SCHEMA = small_schema().settled(100)
+SCHEMA = small_schema().resolved(100)
 D = SCHEMA.width
 
 

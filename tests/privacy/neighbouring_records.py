@@ -58,7 +58,9 @@ def witnesses(schema: Schema) -> dict[str, Pair]:
 
     early = (np.arange(schema.slots) < schema.slots / 2)[:, None]
     halves = (someone(high, observed=early & moving), someone(high, observed=~early & moving))
-    narrow = schema.fixed.bandwidth < schema.slots - 1  # then products of far slots do not count
+    narrow = (
+        schema.resolved_constants.bandwidth < schema.slots - 1
+    )  # then products of far slots do not count
     every_other = np.where((np.arange(schema.slots) % 2 == 0)[:, None], high, low)  # ⊥ to all high
     no_event = dict(zip(("group", "event", "site"), (1, 0, len(schema.sites) - 1), strict=True))
     return {

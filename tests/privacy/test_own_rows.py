@@ -71,7 +71,7 @@ class Departs:
         self.how, self.calls = how, 0
 
     def __call__(self, batch: Cohort) -> Rows:
-        schema = small_schema().settled(60)
+        schema = small_schema().resolved(60)
         (stage,) = Honest().stages(schema)
         honest = partial(Honest().contributions, schema=schema, stage=stage, so_far=None)
         self.calls += 1
@@ -116,7 +116,7 @@ DEPARTURES = (
 
 
 def added_up(batch: Cohort, contributions: kernel.Contributions, number: int = 0) -> None:
-    (stage,) = Honest().stages(small_schema().settled(60))
+    (stage,) = Honest().stages(small_schema().resolved(60))
     batch_sums(batch, [statistic for statistic, _ in stage], contributions, number)
 
 
@@ -164,7 +164,7 @@ def test_a_batch_is_checked_in_any_of_the_parts_it_is_added_up_in(
 
 
 def test_a_method_may_use_its_memory_again() -> None:
-    schema = small_schema().settled(60)
+    schema = small_schema().resolved(60)
     (stage,) = Honest().stages(schema)
     memory: dict[tuple[str, int, int], np.ndarray] = {}
 
@@ -211,7 +211,7 @@ def schemas() -> dict[str, Schema]:
 @pytest.mark.parametrize("name", PRIVATE)
 def test_rows_of_ours_have_the_same_bits_in_any_company(name: str, kind: str) -> None:
     """So the check can never fire for them, whatever the records hold."""
-    schema, method, rng = schemas()[kind].settled(140), METHODS[name], np.random.default_rng(8)
+    schema, method, rng = schemas()[kind].resolved(140), METHODS[name], np.random.default_rng(8)
     assert isinstance(method, PrivateMethod)
     cohort = hostile(random_cohort(140, seed=3), rng)
     for stage in method.stages(schema):

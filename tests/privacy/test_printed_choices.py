@@ -71,7 +71,7 @@ def test_a_choice_of_the_paper_stands_in_the_release_and_is_called_chosen(
     assert bundle.by_hand == {name: value}
     assert f"{name}: {value}" in dump(bundle.schema)
     assert parse_text(dump(bundle.schema), "here").constants.model_dump()[name] == value
-    assert f"{name}: {Constants().model_dump()[name]}" in dump(small_schema().settled(60))
+    assert f"{name}: {Constants().model_dump()[name]}" in dump(small_schema().resolved(60))
 
 
 # --- missing values ---------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def test_whatever_a_record_holds_a_filled_row_is_its_own_and_inside_its_radius(
     data: st.DataObject,
 ) -> None:
     """The poison of one patient reaches no other row."""
-    schema = BETWEEN.settled(100)
+    schema = BETWEEN.resolved(100)
     wild = data.draw(records(schema))
     usual = random_cohort(5, 4)
     given = {"grid": 4096, "squared": 4096**2}

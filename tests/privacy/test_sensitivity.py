@@ -55,9 +55,9 @@ SETTINGS = {
     "as printed": small_schema(**dict(AS_PRINTED)),
     "ward as printed": ward_schema(constants=dict(AS_PRINTED)),
 }
-SETTLED = {name: schema.settled(100) for name, schema in SETTINGS.items()}
+RESOLVED = {name: schema.resolved(100) for name, schema in SETTINGS.items()}
 OTHERS = {"one slot", "one site", "little", "much"}  # nothing of which is trust's alone
-METHODS: list[tuple[PrivateMethod, str]] = [(Trust(), s) for s in SETTLED if s not in OTHERS]
+METHODS: list[tuple[PrivateMethod, str]] = [(Trust(), s) for s in RESOLVED if s not in OTHERS]
 METHODS += [
     (method, setting)
     for method in (DPScore(), DPMarkov(), DPMarkov(SMOOTHED))
@@ -75,9 +75,9 @@ def named(method: PrivateMethod) -> str:
 
 def cases(methods: list[tuple[PrivateMethod, str]]) -> list[ParameterSet]:
     return [
-        pytest.param(method, SETTLED[setting], n, id=f"{named(method)}, {setting}, pass {n + 1}")
+        pytest.param(method, RESOLVED[setting], n, id=f"{named(method)}, {setting}, pass {n + 1}")
         for method, setting in methods
-        for n in range(len(method.stages(SETTLED[setting])))
+        for n in range(len(method.stages(RESOLVED[setting])))
     ]
 
 
@@ -168,7 +168,7 @@ def wide(variables: list[dict[str, object]], **changes: object) -> Schema:
         "site": {"column": "site", "levels": ["A", "B"]},
         "variables": variables,
     }
-    return Schema.model_validate(base | changes).settled(100)
+    return Schema.model_validate(base | changes).resolved(100)
 
 
 FAR = {"clip_radius": 4.0}  # so that it does not keep squares from their own bound
@@ -271,7 +271,7 @@ def test_a_nominal_channel_can_only_rise_so_squares_of_it_stay_within_their_clai
 
 def test_the_released_condition_moment_is_bounded_over_all_pairs_of_strata() -> None:
     """c takes finitely many values, so this is a proof by enumeration; the bound is not tight."""
-    schema = SETTLED["paper"]
+    schema = RESOLVED["paper"]
     statistic = next(s for s, _ in Trust().stages(schema)[0] if s.name == "conditions")
     rows = condition_matrix(schema)
     sums = [integers(statistic, Contribution(rows[s : s + 1])) for s in range(len(rows))]

@@ -53,7 +53,7 @@ class TwoStages:
 
 
 def two_stage_plan(epsilon: float = 4.0) -> Plan:
-    method, schema = TwoStages(), small_schema().settled(100)
+    method, schema = TwoStages(), small_schema().resolved(100)
     stages = method.stages(schema)
     budget = Budget(epsilon, 1e-5, "zcdp")
     ledger = planned_ledger([line for stage in stages for line in stage], budget, 100)

@@ -139,7 +139,7 @@ def test_a_method_in_two_stages_has_tight_pairs_for_both() -> None:
 
 
 def test_a_change_touches_one_field_of_one_patient_and_leaves_the_parent_alone() -> None:
-    schema = small_schema().settled(100)
+    schema = small_schema().resolved(100)
     parent, rng = ordinary(schema), np.random.default_rng(2)
     before = {name: getattr(parent, name).copy() for name in Cohort.__slots__}
     seen = set()
@@ -157,7 +157,7 @@ def test_a_change_touches_one_field_of_one_patient_and_leaves_the_parent_alone()
 
 
 def test_structured_records_reach_beyond_every_bound() -> None:
-    records = list(structured(small_schema().settled(100)))
+    records = list(structured(small_schema().resolved(100)))
     values = np.concatenate([record.values.ravel() for record in records])
     gaps = np.concatenate([record.gaps.ravel() for record in records])
     for numbers in (values, gaps):

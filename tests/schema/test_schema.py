@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from longsynth.schema.constants import Constants, Settled
+from longsynth.schema.constants import Constants, ResolvedConstants
 from longsynth.schema.schema import Schema, stratum_of
 from longsynth.schema.variable import RESERVED
 
@@ -266,33 +266,35 @@ def test_a_single_site_can_be_named_in_a_protected_rule() -> None:
 
 
 def test_settling_spells_out_every_constant() -> None:
-    settled = schema(slots=4).settled(500)
-    assert isinstance(settled.constants, Settled)
-    assert settled.fixed.clip_radius == pytest.approx(4 / 3)  # ⅔·√(4 slots · 1 variable)
-    assert settled.fixed.eigen_cap == pytest.approx(16 / 9)
-    assert settled.fixed.grid_bits == 12
-    assert None not in settled.fixed.model_dump().values()
+    resolved = schema(slots=4).resolved(500)
+    assert isinstance(resolved.constants, ResolvedConstants)
+    assert resolved.resolved_constants.clip_radius == pytest.approx(
+        4 / 3
+    )  # ⅔·√(4 slots · 1 variable)
+    assert resolved.resolved_constants.eigen_cap == pytest.approx(16 / 9)
+    assert resolved.resolved_constants.grid_bits == 12
+    assert None not in resolved.resolved_constants.model_dump().values()
 
 
 def test_the_grid_is_finer_above_ten_million_patients() -> None:
-    assert schema().settled(10_000_000).fixed.grid_bits == 12
-    assert schema().settled(10_000_001).fixed.grid_bits == 13
+    assert schema().resolved(10_000_000).resolved_constants.grid_bits == 12
+    assert schema().resolved(10_000_001).resolved_constants.grid_bits == 13
 
 
 def test_settling_keeps_what_the_schema_states() -> None:
     given = {"clip_radius": 2.0, "grid_bits": 8, "eigen_cap": 0.5, "steps": 7}
-    settled = schema(constants=given).settled(500).fixed
-    assert given.items() <= settled.model_dump().items()
+    resolved = schema(constants=given).resolved(500).resolved_constants
+    assert given.items() <= resolved.model_dump().items()
 
 
 def test_settling_twice_is_settling_once() -> None:
-    once = schema().settled(500)
-    assert once.settled(500) == once
+    once = schema().resolved(500)
+    assert once.resolved(500) == once
 
 
 def test_only_a_settled_schema_has_fixed_constants() -> None:
     with pytest.raises(TypeError, match="settle the schema"):
-        _ = schema().fixed
+        _ = schema().resolved_constants
 
 
 def test_the_canonical_schema_has_longsynths_own_columns_units_and_labels() -> None:

@@ -12,7 +12,7 @@ from longsynth.schema.file import dump, load_schema, parse_text
 from longsynth.schema.schema import Labels, Protected, Schema, SlotRule, Time
 from longsynth.schema.variable import Variable
 from longsynth.system.errors import SchemaError
-from longsynth.system.outside_text import fault
+from longsynth.system.outside_text import text_problem
 
 GOOD = """\
 longsynth: 1
@@ -221,7 +221,7 @@ def test_a_file_over_one_megabyte_is_refused_unread(letter: str, tmp_path: Path)
 
 # one printable line in any script: what a person types as a unit, a meaning, a source
 printable = st.characters(exclude_categories=("C", "Zl", "Zp"))
-words = st.text(printable, max_size=30).filter(lambda text: fault(text) is None)
+words = st.text(printable, max_size=30).filter(lambda text: text_problem(text) is None)
 level_names = words.filter(bool)
 some_words = words.filter(lambda w: bool(w.strip()))
 names = st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True).map("x".__add__)
@@ -318,10 +318,10 @@ def test_every_schema_comes_back_from_its_file(schema: Schema) -> None:
 @settings(max_examples=30, deadline=None)
 @given(schemas(), st.integers(1, 10**8))
 def test_a_settled_schema_comes_back_with_every_constant_it_states(schema: Schema, n: int) -> None:
-    settled = schema.settled(n)
-    back = parse_text(dump(settled), "s.yaml")
+    resolved = schema.resolved(n)
+    back = parse_text(dump(resolved), "s.yaml")
     assert back.constants.model_fields_set == set(Constants.model_fields)
-    assert back.settled(n) == settled
+    assert back.resolved(n) == resolved
 
 
 @settings(max_examples=30, deadline=None)

@@ -63,8 +63,8 @@ def planned(folder: Path) -> Plan:
 def first_pass(planned: Plan) -> dict[str, object]:
     (stage,) = planned.stages
     so_far = Bundle(planned.method.name, planned.schema, planned.ledger, {})
-    settled, contributions = planned.schema, planned.method.contributions
-    features = partial(contributions, schema=settled, stage=stage, so_far=so_far)
+    resolved, contributions = planned.schema, planned.method.contributions
+    features = partial(contributions, schema=resolved, stage=stage, so_far=so_far)
     return {"statistics": [statistic for statistic, _ in stage], "contributions": features}
 
 

@@ -1,11 +1,11 @@
 """The console script: Ctrl-C is heard before anything that takes time is loaded."""
 
-from longsynth.system.interrupts import HeardEarly
+from longsynth.system.interrupts import EarlyInterruptHandler
 
 
 def main() -> None:
     """Run the commands; `commands/ending.py` lists the exit codes."""
-    with HeardEarly():
+    with EarlyInterruptHandler():
         from longsynth.commands.app import app
         from longsynth.commands.ending import run
 

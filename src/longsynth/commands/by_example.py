@@ -8,7 +8,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from longsynth.privacy.errors import Refused
 from longsynth.system.escaping import shell
-from longsynth.system.outside_text import fault
+from longsynth.system.outside_text import text_problem
 
 
 class ByExample(TyperCommand):
@@ -29,7 +29,7 @@ class OneLineArguments(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         for argument in args:
-            if found := fault(argument):
+            if found := text_problem(argument):
                 raise Refused(
                     f"the argument {shell(argument)} {found}. If it names a file or a folder, "
                     "rename that first."

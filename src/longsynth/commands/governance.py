@@ -92,7 +92,7 @@ def _summary(form: "Form", path: Path) -> list[str]:
     from longsynth.release.form_check import out_of_time
     from longsynth.release.statement import delta_warning
     from longsynth.system.escaping import as_typed
-    from longsynth.system.yaml_text import shown
+    from longsynth.system.yaml_text import shortened
 
     says = form.says
     limits, most = says.budget, says.protection.patients_at_most
@@ -102,7 +102,7 @@ def _summary(form: "Form", path: Path) -> list[str]:
     if limits.book == "not kept":
         notes.append("budget.book: repeated fits of these patients will not be added up.")
     return [
-        f"{path} is complete: {shown(says.study.title)}",
+        f"{path} is complete: {shortened(says.study.title)}",
         f"It allows up to ε = {as_typed(limits.epsilon)}, δ = {as_typed(limits.delta)} a fit, by "
         f"{', '.join(limits.methods)}, of {len(says.public_facts.variables)} variables in "
         f"'{says.data.dataset}', until {says.data.valid_until}.",

@@ -25,7 +25,7 @@ def new(
 ) -> None:
     """Write a commented starting schema from column names and a catalogue of public facts."""
     from longsynth.schema.guesses import Columns, read_columns
-    from longsynth.schema.start import starting_schema, unsettled
+    from longsynth.schema.start import marked_lines, starting_schema
     from longsynth.system.errors import Refused
     from longsynth.system.folders import write_whole
 
@@ -42,7 +42,7 @@ def new(
     write_whole(out, text.encode())
     say(
         f"Wrote {out} from {len({*found.observations, *found.patients})} column names; no row was "
-        f"read. Settle the {unsettled(text)} lines that are marked CHECK or FILL IN.\n"
+        f"read. Settle the {marked_lines(text)} lines that are marked CHECK or FILL IN.\n"
         f"Next: {command_line('schema', 'check', out)}"
     )
 
@@ -61,11 +61,11 @@ def check(
     from longsynth.reading.check import remarks
     from longsynth.schema.file import load_schema, schema_text
     from longsynth.schema.guesses import read_columns
-    from longsynth.schema.start import unsettled
+    from longsynth.schema.start import marked_lines
 
     found = load_schema(schema)
     said = list(remarks(found, read_columns(cohort) if cohort else None))
-    if marked := unsettled(schema_text(schema)):
+    if marked := marked_lines(schema_text(schema)):
         said.append(f"lines still marked CHECK or FILL IN: {marked}. Settle each, remove its mark.")
     if json:
         print_json({"variables": len(found.variables), "slots": found.slots, "remarks": said})

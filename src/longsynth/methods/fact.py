@@ -32,7 +32,7 @@ class WithFacts(Protocol):
     """A method that knows such facts. Without any, the checks of each line by itself remain."""
 
     def facts(self, schema: "Schema") -> Iterable[Fact]:
-        """Return them, from a settled schema alone."""
+        """Return them, from a resolved schema alone."""
         ...
 
 

@@ -30,7 +30,7 @@ class PrivateMethod(Method, Protocol):
     """Everything it learns is a sum with a theorem, released by the curator."""
 
     def stages(self, schema: Schema) -> tuple[Stage, ...]:
-        """Return what will be released, pass by pass, from a settled schema alone."""
+        """Return what will be released, pass by pass, from a resolved schema alone."""
         ...
 
     def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
@@ -52,7 +52,7 @@ class WithSettings(Protocol):
     """Has public settings of its own, beside the schema's constants."""
 
     def settings(self, schema: Schema) -> Mapping[str, str]:
-        """Return name and text of each, from a settled schema alone, for `longsynth plan`."""
+        """Return name and text of each, from a resolved schema alone, for `longsynth plan`."""
         ...
 
 

@@ -69,7 +69,7 @@ def read_disclosed(folder: Path) -> Bundle:
     regular_size(folder / SCHEMA)
     schema = load_schema(folder / SCHEMA)
     require_room_for_model(method_named(method), schema, patients)
-    schema = schema.settled(patients)
+    schema = schema.resolved(patients)
     bundle = Bundle(method, schema, curator.ledger, released)
     if facts.get("fingerprint") != bundle.fingerprint:  # a model of other numbers could be anything
         raise altered

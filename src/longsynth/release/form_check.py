@@ -10,14 +10,14 @@ from longsynth.govern.form.file import Form
 from longsynth.govern.names import is_among
 from longsynth.privacy.budget import Budget
 from longsynth.release.folder import Release
-from longsynth.schema.constants import RULED, Constants
+from longsynth.schema.constants import SET_BY_RULE, Constants
 from longsynth.schema.file import schema_sha256
 from longsynth.schema.schema import Labels, Schema
 from longsynth.schema.variable import Variable
 from longsynth.system.errors import Refused
 from longsynth.system.escaping import as_typed
 from longsynth.system.finding import Finding
-from longsynth.system.yaml_text import shown
+from longsynth.system.yaml_text import shortened
 
 
 def allows(
@@ -83,8 +83,8 @@ def check_signer(form: Form, signer: str | None) -> Finding:
 def released_sha256(bundle: Bundle) -> list[str]:
     """The hashes of all schemas from which a release can come. It spells every constant out; one
     that is what its rule gives may have been written or left out."""
-    constants, chosen = bundle.schema.fixed.model_dump(), bundle.by_hand
-    ruled = [name for name in RULED if name not in chosen]
+    constants, chosen = bundle.schema.resolved_constants.model_dump(), bundle.by_hand
+    ruled = [name for name in SET_BY_RULE if name not in chosen]
     found = []
     for names in chain.from_iterable(combinations(ruled, n) for n in range(len(ruled) + 1)):
         left_out = dict.fromkeys(set(ruled) - set(names))
@@ -95,16 +95,16 @@ def released_sha256(bundle: Bundle) -> list[str]:
 
 def _earlier_sha256(schema: Schema) -> str:
     """What forms were given before the grid and the strength were part of the hash."""
-    settled = schema.settled(1)
-    constants = settled.constants.model_copy(update={"grid_bits": 12, "strength": 1.0})
-    return schema_sha256(settled.model_copy(update={"constants": constants}))
+    resolved = schema.resolved(1)
+    constants = resolved.constants.model_copy(update={"grid_bits": 12, "strength": 1.0})
+    return schema_sha256(resolved.model_copy(update={"constants": constants}))
 
 
 def schema_departures(form: Form, schema: Schema, hashes: Sequence[str] = ()) -> Iterator[str]:
     """Each departure in one line, whatever words a schema or a form uses. A schema as written has
     one hash, that of a release may have several."""
     for departure in _schema_departures(form, schema, hashes or [schema_sha256(schema)]):
-        yield shown(departure, letters=500)
+        yield shortened(departure, letters=500)
 
 
 def _schema_departures(form: Form, schema: Schema, hashes: Sequence[str]) -> Iterator[str]:

@@ -31,7 +31,7 @@ def raw_facts(batch: Cohort, schema: Schema) -> Facts:
         "cells": np.array([used.sum()]),
         "missing": np.array([(used & ~observed).sum()]),
         "clipped": ((values < low) | (values > high)).sum(axis=(0, 1)),
-        "long": np.array([(norms > schema.fixed.clip_radius).sum()]),
+        "long": np.array([(norms > schema.resolved_constants.clip_radius).sum()]),
         "events": np.array([batch.event.sum()]),
         "group": np.array([batch.group.sum()]),
     }

@@ -77,8 +77,8 @@ def run_fit(
         new_folder(Path(out)) as scratch,
         progress_bar() as progress,
     ):
-        settled = source.schema.settled(source.patients)
-        watched = _watched(source, settled, progress)
+        resolved = source.schema.resolved(source.patients)
+        watched = _watched(source, resolved, progress)
         (scratch / "internal").mkdir(mode=0o700)
         if epsilon is None or delta is None:
             bundle = fit_without_privacy(watched, source.schema, method)
@@ -110,7 +110,7 @@ def run_fit(
         used = resource.getrusage(resource.RUSAGE_SELF)
         notes = {
             "reading.json": source.repairs(),
-            "cohort.json": _notes(watched, settled),
+            "cohort.json": _notes(watched, resolved),
             "run.json": {"cpu_seconds": used.ru_utime + used.ru_stime, **surroundings()},
         }
         written = {name: json.dumps(note, indent=2).encode() for name, note in notes.items()}

@@ -18,9 +18,9 @@ def shrunken_means(gram: Floats, cross: Floats, users: Users, slot: Ints, schema
     Their overall mean is the constant row of the released cross moment over their share. Of what
     a condition adds to it the schema's `shrinkage` is kept.
     """
-    overall, ridge = cross[0] / users.divisor(slot), schema.fixed.ridge
+    overall, ridge = cross[0] / users.divisor(slot), schema.resolved_constants.ridge
     fitted = means_in_use(gram, cross, condition_matrix(schema), users, slot, ridge)
-    return np.asarray(overall + schema.fixed.shrinkage * (fitted - overall))
+    return np.asarray(overall + schema.resolved_constants.shrinkage * (fitted - overall))
 
 
 def gaps_from(means: Floats, squares: Floats, users: Users, schema: Schema) -> Gaps:
@@ -41,7 +41,7 @@ def masks_from(means: Floats, schema: Schema) -> Masks:
 
 def masks_of(missing: Floats, schema: Schema) -> Masks:
     """Masks from missing probabilities of each stratum (S, cells), held to [p_min, p_max]."""
-    constants, layout = schema.fixed, schema.layout
+    constants, layout = schema.resolved_constants, schema.layout
     held = np.clip(missing, constants.missing_min, constants.missing_max)
     spread = layout.cells_of(held, elsewhere=1.0)
     return Masks(spread, layout, constants.least_observations)

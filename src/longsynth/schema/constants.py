@@ -148,7 +148,7 @@ class Constants(BaseModel):
         "`copula-score` follow from it.",
     )
 
-    def settled(self, *, cells: int, patients: int, mu: float = 1.0) -> "Settled":
+    def resolved(self, *, cells: int, patients: int, mu: float = 1.0) -> "ResolvedConstants":
         """Return the constants with every rule applied; N, the budget's μ and the cells of a
         record, T·V if nothing is static, are public."""
         radius = self.clip_radius or sqrt(cells) * 2 / 3
@@ -160,13 +160,18 @@ class Constants(BaseModel):
             "eigen_cap": cap,
             "strength": self.strength or max(patients, 1) * mu,
         }
-        return Settled.model_validate(given)
+        return ResolvedConstants.model_validate(given)
 
 
-RULED = ("clip_radius", "grid_bits", "eigen_cap", "strength")  # follow from a rule if left out
+SET_BY_RULE = (
+    "clip_radius",
+    "grid_bits",
+    "eigen_cap",
+    "strength",
+)  # follow from a rule if left out
 
 
-class Settled(Constants):
+class ResolvedConstants(Constants):
     """Constants as a fit uses them, and as a release states them."""
 
     clip_radius: float = Field(gt=0)  # L
@@ -176,9 +181,9 @@ class Settled(Constants):
 
     def by_hand(self, *, cells: int, patients: int, mu: float) -> dict[str, float | str]:
         """Return the constants that are not what the rules give: someone has chosen them."""
-        usual = Constants(clip_radius=self.clip_radius).settled(  # on which κ depends
+        usual = Constants(clip_radius=self.clip_radius).resolved(  # on which κ depends
             cells=cells, patients=patients, mu=mu
         )
-        free = Constants().settled(cells=cells, patients=patients, mu=mu).clip_radius
+        free = Constants().resolved(cells=cells, patients=patients, mu=mu).clip_radius
         rules = usual.model_dump() | {"clip_radius": free}
         return {name: value for name, value in self.model_dump().items() if value != rules[name]}

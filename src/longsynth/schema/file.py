@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from longsynth.schema.constants import Settled
+from longsynth.schema.constants import ResolvedConstants
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import SchemaError
 from longsynth.system.yaml_text import Format
@@ -43,7 +43,9 @@ def dump(schema: Schema) -> str:
             written.pop("bounds_from", None)
         elif variable.kind != "binary":
             written["bounds"] = list(variable.bounds)
-    if isinstance(schema.constants, Settled):  # a release says every constant it was made with
+    if isinstance(
+        schema.constants, ResolvedConstants
+    ):  # a release says every constant it was made with
         content["constants"] = schema.constants.model_dump(mode="json")
     return yaml.dump(
         content,

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from longsynth.schema.constants import Constants, Settled
+from longsynth.schema.constants import Constants, ResolvedConstants
 from longsynth.schema.layout import Layout, layout_of
 from longsynth.schema.mapping import Dataset, Source
-from longsynth.schema.variable import Aggregate, Level, Public, Variable, Wrong
+from longsynth.schema.variable import Aggregate, InvalidField, Level, Public, Variable
 from longsynth.system.outside_text import MEANING, ColumnName, Meaning, Title, VariableName
 
 TIME_UNITS = {"seconds": 1 / 3600, "minutes": 1 / 60, "hours": 1.0, "days": 24.0}
@@ -47,7 +47,7 @@ class Labels(Public):
     @model_validator(mode="after")
     def _distinct(self) -> Self:
         if len(set(self.levels)) < len(self.levels):
-            raise Wrong("levels must differ from each other", "levels")
+            raise InvalidField("levels must differ from each other", "levels")
         return self
 
 
@@ -94,45 +94,51 @@ class Schema(Public):
         names = [v.name.casefold() for v in self.variables]
         for i, name in enumerate(names):
             if name in names[:i]:
-                raise Wrong("two variables have this name, capitals aside", "variables", i, "name")
+                raise InvalidField(
+                    "two variables have this name, capitals aside", "variables", i, "name"
+                )
         if all(v.static for v in self.variables):
-            raise Wrong("at least one variable must be measured over time", "variables")
+            raise InvalidField("at least one variable must be measured over time", "variables")
         over_time = {v.name for v in self.variables if not v.static}
         for i, name in enumerate(self.slot_rule.anchors):
             if name not in over_time:
-                raise Wrong(f"{name!r} is no variable over time", "slot_rule", "anchors", i)
+                raise InvalidField(f"{name!r} is no variable over time", "slot_rule", "anchors", i)
         for what in ("group", "event"):
             if len(getattr(self, what).levels) != 2:
-                raise Wrong("give exactly two levels, the reference first", what, "levels")
+                raise InvalidField("give exactly two levels, the reference first", what, "levels")
             if len(_told(getattr(self, what))) > MEANING:
                 message = f"longer than {MEANING} characters together with its levels; shorten it"
-                raise Wrong(message, what, "meaning")
+                raise InvalidField(message, what, "meaning")
         for i, rule in enumerate(self.protected or ()):
             for what in ("group", "event", "site"):
                 level = getattr(rule, what)
                 if level is not None and level not in self.levels(what):
                     known = ", ".join(self.levels(what))
-                    raise Wrong(f"{level!r} is none of {known}", "protected", i, what)
+                    raise InvalidField(f"{level!r} is none of {known}", "protected", i, what)
         constants = self.constants
         if constants.missing_min >= constants.missing_max:
-            raise Wrong("missing_min must lie below missing_max", "constants", "missing_min")
+            raise InvalidField("missing_min must lie below missing_max", "constants", "missing_min")
         if (constants.clip_radius or 0) > 1e4:
-            raise Wrong("too large; √(T·V) always suffices", "constants", "clip_radius")
+            raise InvalidField("too large; √(T·V) always suffices", "constants", "clip_radius")
         for what in ("ridge", "eigen_floor", "eigen_cap"):
             if not 1 / STABLE <= (getattr(constants, what) or 1) <= STABLE:
-                raise Wrong(f"must lie between {1 / STABLE:g} and {STABLE:g}", "constants", what)
+                raise InvalidField(
+                    f"must lie between {1 / STABLE:g} and {STABLE:g}", "constants", what
+                )
         if (constants.release, constants.condition_gram) == ("joint", "released"):
             message = "a joint release needs condition_gram: derived"
-            raise Wrong(message, "constants", "condition_gram")
+            raise InvalidField(message, "constants", "condition_gram")
         if (constants.release, constants.gram_sensitivity) == ("joint", "triangle"):
             message = "a joint release needs gram_sensitivity: tight"
-            raise Wrong(message, "constants", "gram_sensitivity")
+            raise InvalidField(message, "constants", "gram_sensitivity")
         if constants.encoding == "reference":
             for i, v in enumerate(self.variables):
                 if v.kind == "continuous" and (v.centre is None or v.scale is None):
-                    raise Wrong("encoding: reference needs its centre and scale", "variables", i)
+                    raise InvalidField(
+                        "encoding: reference needs its centre and scale", "variables", i
+                    )
                 if 1e9 * (v.scale or 1) < abs(v.centre or 0):
-                    raise Wrong("too small beside its centre", "variables", i, "scale")
+                    raise InvalidField("too small beside its centre", "variables", i, "scale")
         return self
 
     def levels(self, what: str) -> tuple[str, ...]:
@@ -177,22 +183,22 @@ class Schema(Public):
                 found &= column == self.levels(what).index(wanted[what])
         return found
 
-    def settled(self, patients: int, mu: float = 1.0) -> "Schema":
+    def resolved(self, patients: int, mu: float = 1.0) -> "Schema":
         """The same schema with every constant spelled out, for a plan over N patients with a
         budget of Gaussian strength μ."""
-        constants = self.constants.settled(cells=self.layout.cells, patients=patients, mu=mu)
+        constants = self.constants.resolved(cells=self.layout.cells, patients=patients, mu=mu)
         return self.model_copy(update={"constants": constants})
 
     @property
-    def fixed(self) -> Settled:
-        """The constants of a settled schema."""
-        if not isinstance(self.constants, Settled):
+    def resolved_constants(self) -> ResolvedConstants:
+        """The constants of a resolved schema."""
+        if not isinstance(self.constants, ResolvedConstants):
             raise TypeError("settle the schema for a number of patients first")
         return self.constants
 
     def by_hand(self, patients: int, mu: float) -> dict[str, float | str]:
-        """The constants of a settled schema that are not what the rules give for N and μ."""
-        return self.fixed.by_hand(cells=self.layout.cells, patients=patients, mu=mu)
+        """The constants of a resolved schema that are not what the rules give for N and μ."""
+        return self.resolved_constants.by_hand(cells=self.layout.cells, patients=patients, mu=mu)
 
     def canonical(self) -> "Schema":
         """The same cohort in the columns, units and labels that longsynth itself writes."""

@@ -14,7 +14,7 @@ HEAD = """\
 # data was read, and none may be: bounds, levels and units must be known before.
 #
 # Go through every line. Lines marked CHECK are guesses from a name; lines marked FILL IN have to be
-# written by someone who knows the data's documentation. Remove a mark once it is settled.
+# written by someone who knows the data's documentation. Remove a mark once it is dealt with.
 # For an import of events, MEDS or OMOP, add `source`: see docs/import.md.
 # Then: longsynth schema check FILE
 longsynth: 1
@@ -28,7 +28,7 @@ LABELS = {
 
 
 def starting_schema(name: str, columns: Columns) -> str:
-    """Return commented YAML. It is a schema once everything marked is settled."""
+    """Return commented YAML. It is a schema once everything marked is resolved."""
     lines = [
         HEAD + f"name: {_quoted(name)}",
         "slots: 14         # CHECK: visits or time points kept of a patient, the first ones",
@@ -54,7 +54,7 @@ def starting_schema(name: str, columns: Columns) -> str:
     return "\n".join(lines) + "\n"
 
 
-def unsettled(text: str) -> int:
+def marked_lines(text: str) -> int:
     """How many lines of a schema are still marked."""
     return sum(MARK.search(line) is not None for line in text.splitlines())
 

@@ -13,7 +13,7 @@ FAR = 1e30  # no unit needs larger numbers, or a range below 1/FAR; beyond, arit
 RESERVED = {"patient_id", "time", "group", "event", "site", "weight"}
 
 
-class Wrong(ValueError):
+class InvalidField(ValueError):
     """A broken rule, and the place of the mistake below what the rule is about."""
 
     def __init__(self, message: str, *place: str | int) -> None:
@@ -72,54 +72,62 @@ class Variable(Public):
         low, high = self.bounds
         given = "bounds" in self.model_fields_set
         if self.name.casefold() in RESERVED:
-            raise Wrong(f"{self.name!r} is a column of the cohort format; use another", "name")
+            raise InvalidField(
+                f"{self.name!r} is a column of the cohort format; use another", "name"
+            )
         if self.levels is not None:
             self._consistent_levels(self.levels)
         elif self.kind == "nominal":
-            raise Wrong("a nominal variable needs its levels: [first, second, …]", "kind")
+            raise InvalidField("a nominal variable needs its levels: [first, second, …]", "kind")
         if self.static and self.aggregate:
-            raise Wrong("a static variable has one value; there is nothing to merge", "aggregate")
+            raise InvalidField(
+                "a static variable has one value; there is nothing to merge", "aggregate"
+            )
         if self.kind == "nominal" and self.aggregate not in (None, "last"):
-            raise Wrong("unordered levels can only be merged by 'last'", "aggregate")
+            raise InvalidField("unordered levels can only be merged by 'last'", "aggregate")
         if self.kind in ("ordinal", "binary") and self.aggregate == "mean":
-            raise Wrong("a mean is no level; use median, last, min or max", "aggregate")
+            raise InvalidField("a mean is no level; use median, last, min or max", "aggregate")
         if self.kind == "binary":
             if self.bounds != (0.0, 1.0):
-                raise Wrong("a binary variable has bounds [0, 1]; leave them out", "bounds")
+                raise InvalidField("a binary variable has bounds [0, 1]; leave them out", "bounds")
         elif not given or not self.bounds_from.strip():
             raise ValueError(
                 "give bounds: [lowest, highest] and bounds_from: where they come from "
                 "(a device range, a textbook), never the cohort itself"
             )
         if not low < high:
-            raise Wrong(f"bounds must rise, but {low:g} is not below {high:g}", "bounds")
+            raise InvalidField(f"bounds must rise, but {low:g} is not below {high:g}", "bounds")
         if max(-low, high) > FAR or high - low < 1 / FAR or 0 < low < 1 / FAR:
             message = "bounds lie too far apart or too close for arithmetic; narrow them, or use "
-            raise Wrong(message + "another unit", "bounds")
+            raise InvalidField(message + "another unit", "bounds")
         if self.kind == "ordinal" and not (low.is_integer() and high.is_integer()):
-            raise Wrong("the bounds of an ordinal variable are its first and last level", "bounds")
+            raise InvalidField(
+                "the bounds of an ordinal variable are its first and last level", "bounds"
+            )
         if self.kind == "ordinal" and high - low > 999:
             raise ValueError("an ordinal variable has at most 1000 levels; make it continuous")
         if self.transform == "log" and (low <= 0 or self.kind != "continuous"):
-            raise Wrong("log needs a continuous variable with bounds above zero", "transform")
+            raise InvalidField(
+                "log needs a continuous variable with bounds above zero", "transform"
+            )
         if not 1 / FAR <= (self.scale or 1) <= FAR:
-            raise Wrong("too large or too small for arithmetic; use another unit", "scale")
+            raise InvalidField("too large or too small for arithmetic; use another unit", "scale")
         if self.resolution and (self.kind != "continuous" or self.resolution > (high - low) / 2):
-            raise Wrong(
+            raise InvalidField(
                 "give the steps of a continuous variable, well inside its bounds", "resolution"
             )
         if self.resolution and (high - low) / self.resolution > 1e12:
-            raise Wrong("too fine for arithmetic; leave it out", "resolution")
+            raise InvalidField("too fine for arithmetic; leave it out", "resolution")
         if self.centre is not None and not low <= self.centre <= high:
-            raise Wrong(f"centre {self.centre:g} must lie inside the bounds", "centre")
+            raise InvalidField(f"centre {self.centre:g} must lie inside the bounds", "centre")
         return self
 
     def _consistent_levels(self, levels: tuple[str, ...]) -> None:
         if self.kind == "continuous":
-            raise Wrong("a continuous variable has bounds, no levels", "levels")
+            raise InvalidField("a continuous variable has bounds, no levels", "levels")
         if self.kind == "binary" and len(levels) != 2:
-            raise Wrong("a binary variable has two levels, the reference first", "levels")
+            raise InvalidField("a binary variable has two levels, the reference first", "levels")
         if len(set(levels)) < len(levels):
-            raise Wrong("levels must differ from each other", "levels")
+            raise InvalidField("levels must differ from each other", "levels")
         if self.bounds != (0, len(levels) - 1):
-            raise Wrong("leave the bounds out where levels are given", "bounds")
+            raise InvalidField("leave the bounds out where levels are given", "bounds")

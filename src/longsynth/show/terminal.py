@@ -65,8 +65,8 @@ def show_ledger(
 
 def show_constants(console: Console, schema: Schema, by_hand: Collection[str]) -> None:
     """Print the public constants with which the plan was made, and which of them someone chose."""
-    settled = schema.fixed.model_dump()
-    shown = ", ".join(f"{name} {_short(value)}" for name, value in settled.items())
+    resolved = schema.resolved_constants.model_dump()
+    shown = ", ".join(f"{name} {_short(value)}" for name, value in resolved.items())
     console.print(f"Public constants (set them under 'constants:' in the schema): {shown}.")
     if by_hand:
         told = ", ".join(by_hand)

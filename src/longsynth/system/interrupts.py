@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SENTENCE = b"longsynth: interrupted (SIGINT) before anything was begun.\n"
 
 
-class HeardEarly:
+class EarlyInterruptHandler:
     """Hears Ctrl-C while a block runs, unless it is ignored, as for what nohup starts."""
 
     def __enter__(self) -> None:

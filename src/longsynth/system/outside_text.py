@@ -24,7 +24,7 @@ def is_printable(character: str) -> bool:
     return character.isprintable() or category(character) == "Zs"
 
 
-def fault(text: str) -> str | None:
+def text_problem(text: str) -> str | None:
     """Say why a text is not one printable line; None if it is one."""
     if text.splitlines()[1:] or text.endswith(tuple("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")):
         return "holds a line break: write it in one line"
@@ -37,7 +37,7 @@ def fault(text: str) -> str | None:
 
 
 def is_one_line(text: object, longest: int) -> bool:
-    return isinstance(text, str) and len(text) <= longest and fault(text) is None
+    return isinstance(text, str) and len(text) <= longest and text_problem(text) is None
 
 
 def is_name(text: object) -> bool:
@@ -46,7 +46,7 @@ def is_name(text: object) -> bool:
 
 
 def _checked(text: str) -> str:
-    if found := fault(text):
+    if found := text_problem(text):
         raise ValueError(found)
     return text
 

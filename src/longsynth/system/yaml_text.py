@@ -123,7 +123,7 @@ class Format(Generic[Model]):
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             raise self.refusal(
-                f"{where}, line {line}: not YAML: {shown(str(error.problem))}. Check colons, "
+                f"{where}, line {line}: not YAML: {shortened(str(error.problem))}. Check colons, "
                 "quotes and brackets, and indent with spaces."
             ) from None
         except yaml.reader.ReaderError as error:
@@ -161,7 +161,7 @@ class Format(Generic[Model]):
 
     def _at(self, where: str, at: yaml.Node | yaml.Event, why: str) -> Refused:
         line = at.start_mark.line + 1 if at.start_mark else 1
-        return self.refusal(f"{where}, line {line}: {shown(why)}.")
+        return self.refusal(f"{where}, line {line}: {shortened(why)}.")
 
     def _problem(self, error: ErrorDetails, lines: dict[Place, int]) -> tuple[int, str]:
         cause = error.get("ctx", {}).get("error")
@@ -182,7 +182,7 @@ class Format(Generic[Model]):
                 pass
             case _:
                 message = message[0].lower() + message[1:]
-        return lines[known], f"{shown(name or f'the {self.noun}')}: {shown(message)}."
+        return lines[known], f"{shortened(name or f'the {self.noun}')}: {shortened(message)}."
 
     def _keys_at(self, place: Place) -> list[str]:
         """The keys that the format knows at a place, for a suggestion."""
@@ -193,7 +193,7 @@ class Format(Generic[Model]):
         return list(model.model_fields)
 
 
-def shown(text: str, letters: int = LETTERS) -> str:
+def shortened(text: str, letters: int = LETTERS) -> str:
     """Short, and without anything that a terminal would obey or could not print."""
     plain = terminal(text)
     return plain if len(plain) <= letters else f"{plain[:letters]}…"

@@ -118,7 +118,7 @@ def _patterns(schema: Schema) -> Iterator[Ints]:
         yield np.full(shape, content)
     # As many cells at a bound as reach the clip radius, from either end, and what they leave: such
     # records have orthogonal values and, where the rest is missing, opposite masks.
-    reach = min(ceil(schema.fixed.clip_radius**2), number)
+    reach = min(ceil(schema.resolved_constants.clip_radius**2), number)
     first, last = cells < reach, cells >= number - reach
     for rest in (MIDDLE, MISSING):
         yield np.where(first, HIGH, rest)

@@ -1,6 +1,6 @@
 """Scene: a few bystanders and one seat. What a record in that seat gives to the noise source.
 
-No line and no σ depends on the number of patients once the schema is settled, so the claim's own
+No line and no σ depends on the number of patients once the schema is resolved, so the claim's own
 lines are played with three patients, where a real `fit` takes milliseconds.
 """
 

@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from longsynth.govern.names import require_name
-from longsynth.schema.variable import Public, Wrong
+from longsynth.schema.variable import InvalidField, Public
 from longsynth.system.errors import Refused
 from longsynth.system.outside_text import NAME, Answer
 
@@ -52,5 +52,5 @@ class Section(Public):
             if isinstance(answer, str) and answer.strip() == FILL:
                 asked = cls.model_fields[info.field_name or ""].description or ""
                 what = f": {asked[0].lower()}{asked[1:].rstrip('.')}" if asked else ""
-                raise Wrong(f"not filled in yet{what}", *([] if i is None else [i]))
+                raise InvalidField(f"not filled in yet{what}", *([] if i is None else [i]))
         return value

@@ -8,7 +8,7 @@ from longsynth.govern.form.answers import Day, Hash, Name, Names, Section, Texts
 from longsynth.govern.names import is_among, same_name
 from longsynth.methods.registry import private_method
 from longsynth.privacy.budget import LARGEST_EPSILON, SMALLEST_DELTA, Accounting
-from longsynth.schema.variable import Level, Variable, Wrong
+from longsynth.schema.variable import InvalidField, Level, Variable
 from longsynth.system.errors import Refused
 from longsynth.system.outside_text import Answer, ColumnName
 
@@ -45,7 +45,9 @@ class Data(Section):
     @model_validator(mode="after")
     def _lasts(self) -> Self:
         if self.valid_until < self.valid_from:
-            raise Wrong(f"the approval would end before {self.valid_from} begins", "valid_until")
+            raise InvalidField(
+                f"the approval would end before {self.valid_from} begins", "valid_until"
+            )
         return self
 
 
@@ -72,7 +74,7 @@ class Protection(Section):
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if self.patients_at_most < self.patients_at_least:
-            raise Wrong(f"must not be below {self.patients_at_least}", "patients_at_most")
+            raise InvalidField(f"must not be below {self.patients_at_least}", "patients_at_most")
         return self
 
 
@@ -121,7 +123,7 @@ class HeldBack(Section):
     @model_validator(mode="after")
     def _named(self) -> Self:
         if self.kind == "site" and not self.sites:
-            raise Wrong("name the sites that are held back", "sites")
+            raise InvalidField("name the sites that are held back", "sites")
         return self
 
 
@@ -162,7 +164,7 @@ class BudgetLimits(Section):
             try:
                 private_method(name)
             except Refused as refusal:
-                raise Wrong(str(refusal).removesuffix("."), i) from None
+                raise InvalidField(str(refusal).removesuffix("."), i) from None
         return methods
 
 
@@ -189,7 +191,9 @@ class People(Section):
     def _two(self) -> Self:
         for i, fits in enumerate(self.fit):
             if all(same_name(fits, signs) for signs in self.sign):
-                raise Wrong(f"no one but {fits} may sign what {fits} fits: name another", "fit", i)
+                raise InvalidField(
+                    f"no one but {fits} may sign what {fits} fits: name another", "fit", i
+                )
         return self
 
 
@@ -228,10 +232,12 @@ class Governance(Section):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if is_among(self.red_team.by, self.people.fit):
-            raise Wrong(f"{self.red_team.by} may fit: name someone independent", "red_team", "by")
+            raise InvalidField(
+                f"{self.red_team.by} may fit: name someone independent", "red_team", "by"
+            )
         names = [v.name.casefold() for v in self.public_facts.variables]
         for i, name in enumerate(names):
             if name in names[:i]:
                 place = ("public_facts", "variables", i, "name")
-                raise Wrong("two variables have this name, capitals aside", *place)
+                raise InvalidField("two variables have this name, capitals aside", *place)
         return self

@@ -47,7 +47,7 @@ class ScoreDiff:
         }
 
     def model(self, bundle: Bundle) -> Model:
-        schema, constants = bundle.schema, bundle.schema.fixed
+        schema, constants = bundle.schema, bundle.schema.resolved_constants
         conditions = condition_matrix(schema)
         mass = population_masses(bundle.array("histogram", -1))
         gram, p = gram_of_strata(mass, conditions), conditions.shape[1]
@@ -80,7 +80,9 @@ class ScoreDiff:
         )
 
     def spectrum(self, covariance: NDArray[np.float64], schema: Schema) -> Spectrum:
-        return clipped_spectrum(covariance, schema.fixed.eigen_floor, schema.fixed.eigen_cap)
+        return clipped_spectrum(
+            covariance, schema.resolved_constants.eigen_floor, schema.resolved_constants.eigen_cap
+        )
 
 
 class TemporalPCA(ScoreDiff):

@@ -68,7 +68,7 @@ class DPScore:
         return lines.blur(entry, schema, patients)
 
     def model(self, bundle: Bundle) -> Model:
-        schema, constants = bundle.schema, bundle.schema.fixed
+        schema, constants = bundle.schema, bundle.schema.resolved_constants
         conditions, scaling = condition_matrix(schema), Scaling(schema)
         mass = population_masses(bundle.mean(STRATA))
         gram = gram_of_strata(mass, conditions)

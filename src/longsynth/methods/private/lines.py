@@ -33,12 +33,12 @@ def shares(percent: Mapping[str, int], schema: Schema) -> dict[str, Fraction]:
 
 def grid(schema: Schema) -> int:
     """Integers in one encoded unit."""
-    return 1 << schema.fixed.grid_bits
+    return 1 << schema.resolved_constants.grid_bits
 
 
 def value_radius_squared(schema: Schema) -> int:
     """R²: the clip radius L on the integer grid."""
-    return max(int((Fraction(schema.fixed.clip_radius) * grid(schema)) ** 2), 1)
+    return max(int((Fraction(schema.resolved_constants.clip_radius) * grid(schema)) ** 2), 1)
 
 
 def gram_radius_squared(squared: int, schema: Schema) -> int:
@@ -48,7 +48,7 @@ def gram_radius_squared(squared: int, schema: Schema) -> int:
     2·L². With R = 2^¼·L, √2·R² = √2·√2·L² = 2·L²: the ledger states the paper's number, and rows
     are held to L before, so that the claim is true with room to spare. Rounded up.
     """
-    if schema.fixed.gram_sensitivity == "tight":
+    if schema.resolved_constants.gram_sensitivity == "tight":
         return squared
     return isqrt(2 * squared**2 - 1) + 1
 

@@ -59,7 +59,7 @@ class Trust:
 
     def stages(self, schema: Schema) -> tuple[Stage, ...]:
         """One pass: eq:moments, lengths, then the condition moments of masks and gaps."""
-        constants, conditions = schema.fixed, condition_matrix(schema)
+        constants, conditions = schema.resolved_constants, condition_matrix(schema)
         share = lines.shares(SHARES, schema)
         squared = lines.value_radius_squared(schema)
         pairs: dict[str, Any] = {
@@ -157,7 +157,7 @@ class Trust:
 
     def model(self, bundle: Bundle) -> Model:
         """alg:fit, lines 6 to 8: anyone can repeat them from the released integers."""
-        schema, constants = bundle.schema, bundle.schema.fixed
+        schema, constants = bundle.schema, bundle.schema.resolved_constants
         conditions, scaling = condition_matrix(schema), Scaling(schema)
         moments = released_moments(bundle, conditions)
         mass, lengths = population_masses(moments.histogram), lines.lengths_in(bundle)
@@ -198,14 +198,14 @@ class Trust:
 def _condition_grid(schema: Schema) -> int:
     """Integers in one unit of a condition. Conditions are whole numbers, but 2^¼ times their norm
     is not: on a grid it is, nearly enough."""
-    return 1 if schema.fixed.gram_sensitivity == "tight" else lines.grid(schema)
+    return 1 if schema.resolved_constants.gram_sensitivity == "tight" else lines.grid(schema)
 
 
 def kept_pairs(schema: Schema) -> tuple[int, ...]:
     """Return the band of S that the model reads (eq:banding); the rest need not leave, and does
     only by the schema's `second_moment`. A record goes slot by slot, with what is static in the
     first: what a row keeps is in one piece. What is static goes with every slot."""
-    constants, width = schema.fixed, np.arange(schema.width)
+    constants, width = schema.resolved_constants, np.arange(schema.width)
     if constants.second_moment == "whole":
         return (len(width),) * len(width)
     if constants.covariance == "diagonal":
@@ -217,10 +217,10 @@ def kept_pairs(schema: Schema) -> tuple[int, ...]:
 
 def _apart(schema: Schema) -> str:
     """Say which pairs are kept, unless all are."""
-    bandwidth, static = schema.fixed.bandwidth, any(schema.layout.static)
-    if schema.fixed.second_moment == "whole":
+    bandwidth, static = schema.resolved_constants.bandwidth, any(schema.layout.static)
+    if schema.resolved_constants.second_moment == "whole":
         return ""
-    if schema.fixed.covariance == "diagonal":
+    if schema.resolved_constants.covariance == "diagonal":
         return ", each with itself"
     if bandwidth >= schema.slots - 1:
         return ""

@@ -46,7 +46,7 @@ def assembled(
     choices: Choices,
 ) -> Model:
     """Return the sampler; patients of these strata are drawn to set its thresholds and maps."""
-    schema, constants = bundle.schema, bundle.schema.fixed
+    schema, constants = bundle.schema, bundle.schema.resolved_constants
     scaling, spectrum = plain_scaling(schema), within(correlations, means, known.mass)
     latent = Latent(
         ScorePath(

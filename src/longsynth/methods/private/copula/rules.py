@@ -42,7 +42,7 @@ class Rules:
 
     @classmethod
     def of(cls, schema: Schema) -> "Rules":
-        return cls(len(schema.variables), schema.slots, schema.fixed.strength)
+        return cls(len(schema.variables), schema.slots, schema.resolved_constants.strength)
 
     @property
     def waves(self) -> int:
@@ -98,7 +98,7 @@ def shares(
     schema: Schema, little: Mapping[str, float] = LITTLE, most: Mapping[str, float] = MUCH
 ) -> dict[str, Fraction]:
     """Where every record is full there is no length to learn, and the rest shares its part."""
-    way = float(np.clip(np.log10(schema.fixed.strength / 300), 0.0, 1.0))
+    way = float(np.clip(np.log10(schema.resolved_constants.strength / 300), 0.0, 1.0))
     much = Fraction(round(way * 20), 20)
     names = [n for n in little if n != LENGTHS or schema.length != "full"]
     parts = {n: (1 - much) * Fraction(little[n]) + much * Fraction(most[n]) for n in names}
