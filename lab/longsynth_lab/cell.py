@@ -85,7 +85,7 @@ def _predictions(evidence: Evidence) -> list[Prediction]:
 
 
 def _ledger(bundle: Bundle) -> dict[str, Any]:
-    from longsynth.release.ledger_file import ledger_json
+    from longsynth.release.statement import ledger_json
 
     if bundle.ledger.private:
         return ledger_json(bundle.method, bundle.ledger)

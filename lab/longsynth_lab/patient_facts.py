@@ -4,7 +4,7 @@ Of real patients such counts are raw statistics and never leave `internal/`.
 """
 
 from longsynth.reading.records import Cohort
-from longsynth.release.internal import raw_facts
+from longsynth.release.run import raw_facts
 from longsynth.schema.schema import Schema
 
 GROUPS = (0, 1)

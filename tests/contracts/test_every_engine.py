@@ -25,7 +25,7 @@ from longsynth.plan import Plan
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
 from longsynth.reading.records import Cohort
-from longsynth.release.internal import Watched, cohort_notes, raw_facts
+from longsynth.release.run import Watched, cohort_notes, raw_facts
 from spark_sessions import Cluster, Sessions, cluster
 from support import NoNoise
 

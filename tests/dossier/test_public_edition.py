@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from dossier.conftest import World
-from longsynth.govern.form.file import load_form
-from longsynth.govern.keys import load_private, make_keys
-from longsynth.govern.signature import signature_json, signature_of
+from longsynth.govern.form import load_form
+from longsynth.govern.keys import load_private, make_keys, signature_json, signature_of
 from longsynth.privacy.noise import OpenDPNoise
 from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate, simulated_schema

@@ -63,8 +63,7 @@ def test_a_tampered_release_is_refused(
 def test_a_signature_of_something_else_is_refused(
     world: World, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    from longsynth.govern.keys import load_private
-    from longsynth.govern.signature import signature_json, signature_of
+    from longsynth.govern.keys import load_private, signature_json, signature_of
 
     folder = tmp_path / "release"
     shutil.copytree(world.release, folder)

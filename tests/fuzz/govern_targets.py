@@ -16,12 +16,11 @@ from fuzz.trees import altered, json_text
 from fuzz.yaml_inputs import yaml_bytes
 from longsynth.govern.book import Book, init_book
 from longsynth.govern.book.events import link
-from longsynth.govern.form.file import load_form
+from longsynth.govern.form import load_form
 from longsynth.govern.keys import is_encrypted, load_private, load_public, make_keys
 from longsynth.privacy.budget import Budget
 from longsynth.release.run import run_fit
-from longsynth.release.signing import sign
-from longsynth.release.verify import verify
+from longsynth.release.verify import sign, verify
 from longsynth.show.form_page import html_page, markdown_page
 from longsynth.system.errors import Refused
 

@@ -29,9 +29,8 @@ from injection import (
 )
 from longsynth import Bundle, fit
 from longsynth.commands.app import app
-from longsynth.govern.form.file import FORMAT, Form
-from longsynth.govern.names import require_name
-from longsynth.govern.provenance import Provenance
+from longsynth.govern.form import FORMAT, Form
+from longsynth.govern.provenance import Provenance, require_name
 from longsynth.release.statement import statement
 from longsynth.schema.file import parse_text
 from longsynth.show.form_page import html_page, markdown_page

@@ -18,9 +18,7 @@ from typer.testing import CliRunner
 
 from longsynth import Bundle, Refused, Schema, fit, load_schema, simulated_schema
 from longsynth.commands.app import app
-from longsynth.govern.form.answers import FILL
-from longsynth.govern.form.blank import blank_form
-from longsynth.govern.form.file import Form, json_schema, load_form
+from longsynth.govern.form import FILL, Form, blank_form, json_schema, load_form
 from longsynth.govern.keys import load_private, make_keys
 from longsynth.govern.provenance import Account, Provenance, Receipt
 from longsynth.privacy.budget import Budget
@@ -31,8 +29,7 @@ from longsynth.release.form_check import (
     schema_departures,
     schema_sha256,
 )
-from longsynth.release.signing import sign
-from longsynth.release.verify import verify
+from longsynth.release.verify import sign, verify
 from longsynth.schema.file import dump
 from longsynth.show.form_page import html_page, markdown_page
 from support import random_cohort, small_plan, small_schema

@@ -44,13 +44,12 @@ from longsynth.release.noise_check import (
     NoiseCheck,
     check_noise,
     in_words,
+    possible_sums,
+    similar_numbers,
     too_large,
     too_small,
 )
-from longsynth.release.possible_sums import possible_sums
-from longsynth.release.signing import sign
-from longsynth.release.similar_numbers import similar_numbers
-from longsynth.release.verify import verify
+from longsynth.release.verify import sign, verify
 from longsynth.schema.schema import Schema
 from longsynth_lab.printed import AS_PRINTED
 from support import earlier

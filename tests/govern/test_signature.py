@@ -29,25 +29,22 @@ from longsynth import Bundle, Refused, fit, load_release
 from longsynth.audit.game.fast_noise import FastNoise
 from longsynth.commands.app import app
 from longsynth.govern.keys import (
+    SIGNATURE,
     PrivateKey,
     PublicKey,
+    Signature,
     load_private,
     load_public,
     make_keys,
     public_path,
-)
-from longsynth.govern.provenance import Provenance
-from longsynth.govern.signature import (
-    SIGNATURE,
-    Signature,
     read_signature,
     signature_json,
     signed_message,
 )
+from longsynth.govern.provenance import Provenance
 from longsynth.privacy.noise import OPENDP
 from longsynth.release.folder import Release, release_files
-from longsynth.release.signing import sign, signer_named
-from longsynth.release.verify import verify
+from longsynth.release.verify import sign, signer_named, verify
 from longsynth.system.folders import as_json
 from support import ConstantNoise, NoNoise, random_cohort, small_plan
 

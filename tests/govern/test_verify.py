@@ -18,8 +18,7 @@ from longsynth.privacy.curator import Curator
 from longsynth.privacy.ledger import Ledger
 from longsynth.privacy.noise import OPENDP
 from longsynth.release.folder import ALLOWED, Release, release_files
-from longsynth.release.ledger_file import ledger_json
-from longsynth.release.statement import odds_in_words, statement
+from longsynth.release.statement import ledger_json, odds_in_words, statement
 from longsynth.release.synthetic_folder import Recipe, write_synthetic
 from longsynth.release.verify import verify
 from longsynth.system.folders import as_json

@@ -15,7 +15,7 @@ from longsynth.encoding import rows as encoding
 from longsynth.fit import fit_without_privacy
 from longsynth.plan import Plan
 from longsynth.reading.records import Cohort
-from longsynth.release.ledger_file import natural
+from longsynth.release.statement import natural
 from longsynth.sampling.synthetic import Synthetic
 from longsynth.schema.constants import Constants
 from longsynth.schema.file import dump, parse_text

@@ -31,16 +31,15 @@ from injection import (
 )
 from longsynth import Bundle, Refused, fit, model_of
 from longsynth.commands.app import app
-from longsynth.govern.form.file import FORMAT, Form
+from longsynth.govern.form import FORMAT, Form
 from longsynth.govern.keys import load_private, make_keys
 from longsynth.govern.provenance import Account, Provenance, Receipt
 from longsynth.privacy.budget import Budget
 from longsynth.release.folder import Release, release_files
-from longsynth.release.signing import sign
 from longsynth.release.statement import statement
 from longsynth.release.status import standing
 from longsynth.release.synthetic_folder import Recipe, write_synthetic
-from longsynth.release.verify import verify
+from longsynth.release.verify import sign, verify
 from longsynth.schema.file import parse_text
 from longsynth.schema.schema import Schema
 from longsynth.show.dossier.gather import gather

@@ -12,7 +12,7 @@ from longsynth.plan import plan
 from longsynth.reading.records import Cohort
 from longsynth.release.disclosed import holds_disclosed, read_disclosed
 from longsynth.release.folder import load_release
-from longsynth.release.ledger_file import promised
+from longsynth.release.statement import promised
 from longsynth.release.synthetic_folder import RECIPE, read_recipe
 from longsynth.sample import sample
 from longsynth.sampling.synthetic import Synthetic

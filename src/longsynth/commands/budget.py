@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from longsynth.govern.book.balance import Balance, Standing
-    from longsynth.govern.book.examine import Examined
+    from longsynth.govern.book.book import Examined
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -11,7 +11,7 @@ from longsynth.system.errors import Refused
 from longsynth.system.suggesting import command_line
 
 if TYPE_CHECKING:
-    from longsynth.govern.form.file import Form
+    from longsynth.govern.form import Form
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,7 +28,7 @@ def new(
     schema: SchemaFile = None,
 ) -> None:
     """Write a form to fill in, with every question explained."""
-    from longsynth.govern.form.blank import blank_form
+    from longsynth.govern.form import blank_form
     from longsynth.schema.file import load_schema
 
     _write_new(out, blank_form(load_schema(schema) if schema else None))
@@ -42,7 +42,7 @@ def new(
 @command(app, "governance check form.yaml --schema cohort/schema.yaml")
 def check(form: FormFile, schema: SchemaFile = None) -> None:
     """Say what of a form is still open or wrong, and whether a schema keeps to it."""
-    from longsynth.govern.form.file import load_form
+    from longsynth.govern.form import load_form
     from longsynth.release.form_check import schema_departures
     from longsynth.schema.file import load_schema, schema_sha256
 
@@ -65,7 +65,7 @@ def page(
     out: Annotated[Path, typer.Option("--out", help="A new file: page.html or page.md.")],
 ) -> None:
     """Make a page of a form, to read, print and sign."""
-    from longsynth.govern.form.file import load_form
+    from longsynth.govern.form import load_form
     from longsynth.show.form_page import html_page, markdown_page
 
     made = {".html": html_page, ".md": markdown_page}.get(out.suffix.lower())
@@ -80,7 +80,7 @@ def json_schema() -> None:
     """Print the JSON Schema of the form, for editors and other tools."""
     from json import dumps
 
-    from longsynth.govern.form.file import json_schema as rules
+    from longsynth.govern.form import json_schema as rules
 
     say(dumps(rules(), indent=2, ensure_ascii=False))
 

@@ -7,7 +7,7 @@ def ledger(release: Release, json: Json = False) -> None:
     """Show the account of a release: every number that left, and what it cost."""
     from longsynth.methods.registry import private_method
     from longsynth.release.folder import load_release
-    from longsynth.release.ledger_file import ledger_json
+    from longsynth.release.statement import ledger_json
 
     bundle = load_release(release)
     if json:

@@ -46,7 +46,7 @@ def plan(
     )
     if json:
         from longsynth.methods.method import settings_of
-        from longsynth.release.ledger_file import plan_json
+        from longsynth.release.statement import plan_json
 
         found = settings_of(made.method, made.schema)
         print_json(

@@ -61,8 +61,8 @@ def sign(
 ) -> None:
     """Vouch for a release: checks it in full, then writes its signature.json."""
     from longsynth.govern.keys import is_encrypted, load_private, public_path
-    from longsynth.release.signing import sign as vouch
-    from longsynth.release.signing import signer_named
+    from longsynth.release.verify import sign as vouch
+    from longsynth.release.verify import signer_named
 
     passphrase = _first_line(passphrase_file) if passphrase_file else None
     if passphrase is None and is_encrypted(key):
@@ -79,7 +79,7 @@ def sign(
 
 def _vouched(found: "Release", signer: str | None, *, checked: bool) -> list[str]:
     """What the signer puts a name to."""
-    from longsynth.release.ledger_file import promised
+    from longsynth.release.statement import promised
     from longsynth.system.escaping import as_typed
 
     bundle, provenance = found.bundle, found.provenance

@@ -4,12 +4,15 @@ They stand in manifest.json and are told in STATEMENT.md. A signature covers the
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
+from unicodedata import normalize
 
 from longsynth.privacy.budget import Budget
-from longsynth.system.outside_text import is_name
+from longsynth.system.errors import Refused
+from longsynth.system.outside_text import NAME, is_name
 
 _HASH, _EXACT = re.compile(r"[0-9a-f]{64}"), re.compile(r"\d{1,200}(/\d{1,200})?")
 
@@ -93,3 +96,25 @@ def _plausible(found: Provenance) -> bool:
 
 def _is_hash(text: object) -> bool:
     return isinstance(text, str) and _HASH.fullmatch(text) is not None
+
+
+def require_name(name: str) -> None:
+    if not is_name(name):
+        raise Refused(
+            f"{name!r} cannot stand as a name: use up to {NAME} letters, digits, spaces and "
+            ". , @ : + ' - signs, beginning with a letter or a digit."
+        )
+
+
+def same_name(one: str, other: str) -> bool:
+    """Capitals, the width of blanks and the way letters are encoded make no other person."""
+    return _plain(one) == _plain(other)
+
+
+def is_among(name: str, names: Iterable[str]) -> bool:
+    return any(same_name(name, other) for other in names)
+
+
+def _plain(name: str) -> str:
+    folded = normalize("NFKC", name).casefold()
+    return " ".join(normalize("NFKC", folded).split())

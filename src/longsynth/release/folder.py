@@ -23,8 +23,7 @@ from longsynth.plan import plan
 from longsynth.privacy.budget import ACCOUNTINGS, Accounting
 from longsynth.privacy.ledger import Entry, Released
 from longsynth.privacy.noise import OPENDP, TEST_ONLY
-from longsynth.release.ledger_file import ledger_json
-from longsynth.release.statement import statement
+from longsynth.release.statement import ledger_json, statement
 from longsynth.schema.file import dump, parse_text
 from longsynth.system.errors import ReleaseError
 from longsynth.system.folders import as_json, regular_size

@@ -5,9 +5,8 @@ from datetime import date
 from itertools import chain, combinations
 
 from longsynth.bundle import Bundle
-from longsynth.govern.form.content import Label
-from longsynth.govern.form.file import Form
-from longsynth.govern.names import is_among
+from longsynth.govern.form import Form, Label
+from longsynth.govern.provenance import is_among
 from longsynth.privacy.budget import Budget
 from longsynth.release.folder import Release
 from longsynth.schema.constants import SET_BY_RULE, Constants

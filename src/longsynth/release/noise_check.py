@@ -11,7 +11,7 @@ on sums about which nothing is known.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil, floor, log10, sqrt
+from math import ceil, floor, isqrt, log10, sqrt
 from typing import Literal
 
 import numpy as np
@@ -19,8 +19,7 @@ import numpy as np
 from longsynth.bundle import Bundle
 from longsynth.methods.fact import Fact
 from longsynth.privacy.ledger import Released
-from longsynth.release.possible_sums import possible_sums
-from longsynth.release.similar_numbers import similar_numbers
+from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
 from longsynth.system.arrays import Floats, Ints
 from longsynth.system.errors import ReleaseError
 
@@ -231,3 +230,65 @@ def _repeated(residues: Ints, unit: int, sigma: float) -> float:
     n, most = len(residues), 1 / unit + 1 / (sqrt(2 * np.pi) * sigma)
     repeats = n - len(np.unique(residues))
     return float(bdtrc(repeats - 1, n, min(1.0, (n - 1) * most))) if repeats else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class PossibleSums:
+    """One entry for each number of a line, after the lift and without noise."""
+
+    unit: Ints  # the sum is a multiple of it
+    low: Ints  # what one patient adds at least
+    high: Ints  # and at most
+
+
+def possible_sums(statistic: Statistic) -> PossibleSums:
+    box, left, lift = statistic.box, isqrt(statistic.left_squared), statistic.lift
+    match statistic.kind:
+        case "count":
+            parts = [(statistic.right, 1, 0, box)]
+        case "cross":
+            parts = [(statistic.dimension, 1, -left * box, left * box)]
+        case "joint":
+            count, by_cell = statistic.count_weight, statistic.sum_weight
+            cells, sums = statistic.left, statistic.left * statistic.right
+            parts = [(cells, count, 0, count), (sums, by_cell, -by_cell * box, by_cell * box)]
+        case _:
+            parts = []
+    numbers = [part[0] for part in parts]
+    unit, low, high = (
+        np.repeat([p[i] for p in parts], numbers).astype(np.int64) for i in (1, 2, 3)
+    )
+    if statistic.kind in ("gram", "joint"):  # a product of two is at most half of R²
+        row, column = kept(statistic)
+        weight = np.where(row == column, DIAGONAL, OFF_DIAGONAL)
+        most = np.where(row == column, box**2, min(box**2, statistic.right_squared // 2))
+        unit = np.concatenate([unit, weight])
+        low = np.concatenate([low, np.where(row == column, 0, -weight * most)])
+        high = np.concatenate([high, weight * most])
+    return PossibleSums(unit * lift, low * lift, high * lift)
+
+
+FURTHEST = 64  # entries of a row: the channels of a slot are seldom more
+ENOUGH = 100_000  # numbers of a line: they show all there is to see, and time stays bounded
+
+
+def similar_numbers(statistic: Statistic) -> Iterator[tuple[Ints, Ints]]:
+    """Yield for each distance the places of pairs; no place is in two pairs of one distance."""
+    products = statistic.kind in ("gram", "joint")
+    row, column = kept(statistic) if products else np.zeros((2, 0), np.int64)
+    before = statistic.dimension - len(row)  # numbers that are not products
+    ends = np.array(statistic.band or [statistic.right] * statistic.right)
+    starts = before + np.cumsum(ends - np.arange(statistic.right)) - ends  # + column: the place
+    row, column = row[:ENOUGH], column[:ENOUGH]
+    counts = statistic.left if statistic.kind == "joint" else 0  # which stand first
+    single = np.arange(counts, before)[:ENOUGH]
+    entry = (single - counts) % statistic.right
+    for distance in range(1, min(FURTHEST, statistic.right - 1) + 1):
+        chosen = (entry // distance % 2 == 0) & (entry + distance < statistic.right)
+        paired = (row // distance % 2 == 0) & (column + distance < statistic.right)
+        paired[paired] = (column + distance)[paired] < ends[(row + distance)[paired]]
+        first, i, j = np.flatnonzero(paired) + before, row[paired], column[paired]
+        yield (
+            np.concatenate([single[chosen], first]),
+            np.concatenate([single[chosen] + distance, starts[i + distance] + j + distance]),
+        )

@@ -6,10 +6,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from longsynth.govern.signature import is_signed, read_signature
+from longsynth.govern.keys import is_signed, read_signature
 from longsynth.release.disclosed import FACTS, holds_disclosed
 from longsynth.release.folder import Release, read_release
-from longsynth.release.ledger_file import promised
+from longsynth.release.statement import promised
 from longsynth.release.synthetic_folder import RECIPE, Recipe, read_recipe
 from longsynth.release.verify import verify
 from longsynth.system.errors import Refused

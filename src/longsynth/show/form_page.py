@@ -8,8 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from longsynth.govern.form.content import ApprovedVariable, Governance
-from longsynth.govern.form.file import Form
+from longsynth.govern.form import ApprovedVariable, Form, Governance
 from longsynth.show.form_page_style import STYLE
 from longsynth.system.escaping import as_typed, html, markdown
 

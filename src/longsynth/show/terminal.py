@@ -9,8 +9,7 @@ from rich.table import Table
 from longsynth.methods.method import PrivateMethod, settings_of
 from longsynth.privacy.budget import ACCOUNTINGS, epsilon_of
 from longsynth.privacy.ledger import Ledger
-from longsynth.release.ledger_file import natural
-from longsynth.release.statement import Attacker, delta_warning, odds_in_words
+from longsynth.release.statement import Attacker, delta_warning, natural, odds_in_words
 from longsynth.schema.schema import Schema
 from longsynth.show.bars import bar
 from longsynth.system.escaping import cell

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from longsynth.govern.book.events import DIGITS, Charged, Event, Granted, Opened
-from longsynth.govern.names import same_name
+from longsynth.govern.provenance import same_name
 from longsynth.privacy.ledger import Entry, Ledger
 from longsynth.privacy.noise import OPENDP
 from longsynth.privacy.statistic import Statistic

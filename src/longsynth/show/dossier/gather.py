@@ -3,8 +3,8 @@
 from hashlib import sha256
 from pathlib import Path
 
-from longsynth.govern.form.file import load_form
-from longsynth.govern.signature import SIGNATURE, is_signed, read_signature
+from longsynth.govern.form import load_form
+from longsynth.govern.keys import SIGNATURE, is_signed, read_signature
 from longsynth.methods.registry import model_of, private_method
 from longsynth.release.folder import ALLOWED, load_release, read_file, read_release
 from longsynth.show.dossier.facts import Facts, Form, FormSection, Signed

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from longsynth.privacy.budget import epsilon_of
-from longsynth.release.ledger_file import natural
-from longsynth.release.statement import Attacker, constants_by_hand, rounded_up
+from longsynth.release.statement import Attacker, constants_by_hand, natural, rounded_up
 from longsynth.show.dossier.facts import Facts
 from longsynth.system.escaping import as_typed
 

@@ -5,8 +5,7 @@ from math import ceil
 
 from longsynth.privacy.budget import ACCOUNTINGS, epsilon_of
 from longsynth.privacy.ledger import Ledger
-from longsynth.release.ledger_file import promised
-from longsynth.release.statement import Attacker, delta_warning, odds_in_words, rounded_up
+from longsynth.release.statement import Attacker, delta_warning, odds_in_words, promised, rounded_up
 from longsynth.show.dossier.charts.figure import Figure
 from longsynth.show.dossier.charts.tradeoff import NORMAL, found_at, mu_of, tradeoff
 from longsynth.show.dossier.facts import Facts

@@ -1,16 +1,72 @@
 """What the governance form asks. Titles are for its page, descriptions for who fills it in."""
 
-from typing import Literal, Self
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from hashlib import sha256
+from pathlib import Path
+from textwrap import wrap
+from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
-from pydantic import Field, field_validator, model_validator
+import yaml
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
-from longsynth.govern.form.answers import Day, Hash, Name, Names, Section, Texts
-from longsynth.govern.names import is_among, same_name
+from longsynth.govern.provenance import is_among, require_name, same_name
 from longsynth.methods.registry import private_method
 from longsynth.privacy.budget import LARGEST_EPSILON, SMALLEST_DELTA, Accounting
-from longsynth.schema.variable import InvalidField, Level, Variable
+from longsynth.schema.file import schema_sha256
+from longsynth.schema.schema import Labels, Schema
+from longsynth.schema.variable import InvalidField, Level, Public, Variable
 from longsynth.system.errors import Refused
-from longsynth.system.outside_text import Answer, ColumnName
+from longsynth.system.outside_text import NAME, Answer, ColumnName
+from longsynth.system.yaml_text import Format
+
+FILL = "FILL IN"  # what a new form holds where an answer belongs
+
+
+def _day(value: object) -> object:
+    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+        return value
+    raise ValueError('write the day in quotes as "2031-01-31"')
+
+
+def _name(value: str) -> str:
+    try:
+        require_name(value)
+    except Refused as refusal:
+        raise ValueError(str(refusal).removesuffix(".")) from None
+    return value
+
+
+Texts = Annotated[tuple[Answer, ...], Field(min_length=1)]
+Name = Annotated[str, StringConstraints(max_length=NAME), AfterValidator(_name)]
+Names = Annotated[tuple[Name, ...], Field(min_length=1)]
+Day = Annotated[date, BeforeValidator(_day)]
+Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Section(Public):
+    @field_validator("*", mode="before")
+    @classmethod
+    def _filled_in(cls, value: Any, info: ValidationInfo) -> Any:
+        """Report a placeholder as such, not as text where a number belongs."""
+        answers = enumerate(value) if isinstance(value, list) else [(None, value)]
+        for i, answer in answers:
+            if isinstance(answer, str) and answer.strip() == FILL:
+                asked = cls.model_fields[info.field_name or ""].description or ""
+                what = f": {asked[0].lower()}{asked[1:].rstrip('.')}" if asked else ""
+                raise InvalidField(f"not filled in yet{what}", *([] if i is None else [i]))
+        return value
 
 
 class Study(Section):
@@ -241,3 +297,114 @@ class Governance(Section):
                 place = ("public_facts", "variables", i, "name")
                 raise InvalidField("two variables have this name, capitals aside", *place)
         return self
+
+
+FORMAT = Format(
+    Governance, "governance form", "governance: 1", "longsynth governance new", Refused, told=200
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    says: Governance
+    sha256: str  # what a release's manifest names
+
+
+def load_form(path: Path | str) -> Form:
+    """Read and check a form; every problem and every open question names its line."""
+    content = FORMAT.read(Path(path))
+    says = FORMAT.parse(FORMAT.decode(content, str(path)), str(path))
+    return Form(says, sha256(content).hexdigest())
+
+
+def json_schema() -> dict[str, Any]:
+    """The same rules for other tools, but for those that hold between two answers."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Governance.model_json_schema(),
+        "title": "longsynth governance form",
+    }
+
+
+_SHOWN = ("name", "unit", "kind", "bounds", "bounds_from")  # of a variable
+_HEAD = f"""\
+# Governance form of longsynth: filled in and approved before anyone touches the data.
+#
+# Replace every {FILL}. An answer of several lines starts with >- on the line of its key. Then:
+#   longsynth governance check FORM --schema schema.yaml   says what is still open or wrong
+#   longsynth governance page FORM --out page.html         makes a page to read and to sign
+#   longsynth fit COHORT --governance FORM --by NAME ...   refuses what the form does not allow
+# A release names the SHA-256 of this file: once it is approved, do not change a letter of it.
+"""
+
+
+def blank_form(schema: Schema | None = None) -> str:
+    """Return the YAML of a form in which everything is left to fill in, or all but what the
+    schema says."""
+    known = _from_schema(schema) if schema else {}
+    return "\n".join([_HEAD, *_questions(Governance, known, "")]) + "\n"
+
+
+def _from_schema(schema: Schema) -> dict[str, Any]:
+    variables = [
+        {k: v for k, v in variable.model_dump(exclude_unset=True).items() if k in _SHOWN}
+        for variable in schema.variables
+    ]
+    return {
+        "outcome": _label(schema.event),
+        "audit_group": _label(schema.group),
+        "public_facts": {"schema_sha256": schema_sha256(schema), "variables": variables},
+    }
+
+
+def _label(labels: Labels) -> dict[str, Any]:
+    known = {"column": labels.column, "levels": list(labels.levels)}
+    return known | ({"meaning": labels.meaning} if labels.meaning else {})
+
+
+def _questions(model: type[BaseModel], known: dict[str, Any], indent: str) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        kind, parts = get_origin(field.annotation), get_args(field.annotation)
+        inner = next((p for p in (field.annotation, *parts) if _is_model(p)), None)
+        if inner and not indent:
+            yield f"\n# {field.title}"
+        for line in wrap(field.description or "", 98 - len(indent)):
+            yield f"{indent}# {line}"
+        if inner and kind is not tuple:
+            yield f"{indent}{name}:"
+            yield from _questions(inner, known.get(name, {}), indent + "  ")
+        else:
+            blank = _blank(inner, kind, parts, optional=not field.is_required())
+            yield from _answer(f"{indent}{name}:", known.get(name, blank), indent)
+
+
+def _blank(inner: Any, kind: Any, parts: tuple[Any, ...], *, optional: bool) -> Any:
+    if inner:
+        asked = (n for n in inner.model_fields if inner is not ApprovedVariable or n in _SHOWN)
+        return [dict.fromkeys(asked, FILL)]
+    if kind is Literal and len(parts) == 1:
+        return parts[0]
+    return [FILL] if kind is tuple and not optional else FILL
+
+
+def _is_model(part: object) -> bool:
+    return isinstance(part, type) and issubclass(part, BaseModel)
+
+
+def _answer(key: str, value: Any, indent: str) -> Iterator[str]:
+    """Yield the key and its answer; a list of mappings takes a line for each of their keys."""
+    if not (isinstance(value, list) and isinstance(value[0], dict)):
+        yield f"{key} {_flow(value)}"
+        return
+    yield key
+    for item in value:
+        for i, (name, given) in enumerate(item.items()):
+            yield f"{indent}  {' ' if i else '-'} {name}: {_flow(given)}"
+
+
+def _flow(value: Any) -> str:
+    style = '"' if isinstance(value, str) and not value.isprintable() else None
+    text = yaml.safe_dump(
+        value, default_style=style, default_flow_style=True, width=10_000, allow_unicode=True
+    )
+    return text.removesuffix("...\n").strip()

@@ -1,1 +1,0 @@
-"""The governance form: what a study may do, fixed before anyone touches its data."""
