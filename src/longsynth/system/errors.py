@@ -39,6 +39,31 @@ class Code(StrEnum):
     TOO_FINE_TO_SUM = "too-fine-to-sum"
     # methods
     DEPENDENT_ROWS = "dependent-rows"
+    # any file
+    FILE_EXISTS = "file-exists"
+    FILE_UNREADABLE = "file-unreadable"
+    FILE_UNWRITABLE = "file-unwritable"
+    # release
+    BUDGET_MISSING = "budget-missing"
+    FOLDER_UNKNOWN = "folder-unknown"
+    NOT_A_RELEASE = "not-a-release"
+    NOT_PRIVATE = "not-private"
+    NOT_SIGNABLE = "not-signable"
+    OPTIONS_CONFLICT = "options-conflict"
+    RELEASE_ALTERED = "release-altered"
+    RELEASE_FORMAT = "release-format"
+    SYNTHETIC_ALTERED = "synthetic-altered"
+    # govern
+    BOOK_DAMAGED = "book-damaged"
+    BOOK_UNUSABLE = "book-unusable"
+    CAP_FIXED = "cap-fixed"
+    DATASET_UNKNOWN = "dataset-unknown"
+    FORM_DISALLOWS = "form-disallows"
+    HEAD_MALFORMED = "head-malformed"
+    KEY_UNUSABLE = "key-unusable"
+    NAME_UNUSABLE = "name-unusable"
+    PASSPHRASE_WRONG = "passphrase-wrong"
+    SIGNATURE_MALFORMED = "signature-malformed"
 
 
 class SchemaError(Refused):
