@@ -39,10 +39,10 @@ class Code(StrEnum):
     TOO_FINE_TO_SUM = "too-fine-to-sum"
     # methods
     DEPENDENT_ROWS = "dependent-rows"
-    # any file
-    FILE_EXISTS = "file-exists"
+    # files
     FILE_UNREADABLE = "file-unreadable"
-    FILE_UNWRITABLE = "file-unwritable"
+    OUTPUT_EXISTS = "output-exists"
+    OUTPUT_NOT_WRITTEN = "output-not-written"
     # release
     BUDGET_MISSING = "budget-missing"
     FOLDER_UNKNOWN = "folder-unknown"
@@ -58,7 +58,7 @@ class Code(StrEnum):
     BOOK_UNUSABLE = "book-unusable"
     CAP_FIXED = "cap-fixed"
     DATASET_UNKNOWN = "dataset-unknown"
-    FORM_DISALLOWS = "form-disallows"
+    FORM_NOT_MET = "form-not-met"
     HEAD_MALFORMED = "head-malformed"
     KEY_UNUSABLE = "key-unusable"
     NAME_UNUSABLE = "name-unusable"
