@@ -8,7 +8,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from longsynth.system.outside_text import is_printable
+from longsynth.system.text import is_printable
 
 UNPRINTABLE = (  # each is refused wherever text comes in
     "ward\n\n**ε = 0.01, δ = 1e-9**, approved by the board.\n",

@@ -117,7 +117,7 @@ def versions() -> dict[str, str]:
     """Return what the numbers depend on beside the seeds."""
     from importlib.metadata import version
 
-    from longsynth.system.version import surroundings
+    from longsynth.system.provenance import surroundings
 
     return surroundings() | {name: version(name) for name in LIBRARIES}
 

@@ -22,7 +22,7 @@ from longsynth.methods.registry import method_named
 from longsynth.sampling.model import Model
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Refused
-from longsynth.system.one_thread import one_thread
+from longsynth.system.workers import one_thread
 from longsynth_lab.experiments import REFERENCES, Constant
 
 APART = ", "  # between a method's name and its variant's

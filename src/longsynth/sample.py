@@ -9,8 +9,7 @@ from longsynth.sampling.model import Model
 from longsynth.sampling.strata import Strata
 from longsynth.sampling.synthetic import Synthetic, joined
 from longsynth.system.errors import Refused
-from longsynth.system.one_thread import one_thread
-from longsynth.system.workers import in_threads
+from longsynth.system.workers import in_threads, one_thread
 
 CHUNK = 16_384  # patients that share a seed
 

@@ -12,7 +12,7 @@ from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution, add_up
 from longsynth.reading.records import Cohort
 from longsynth.schema.schema import Schema
-from longsynth.system.one_thread import one_thread
+from longsynth.system.workers import one_thread
 from support import earlier, one_patient
 
 Pair = tuple[Cohort, Cohort]

@@ -12,7 +12,7 @@ from longsynth.schema.file import dump, load_schema, parse_text
 from longsynth.schema.schema import Labels, Protected, Schema, SlotRule, Time
 from longsynth.schema.variable import Variable
 from longsynth.system.errors import SchemaError
-from longsynth.system.outside_text import text_problem
+from longsynth.system.text import text_problem
 
 GOOD = """\
 longsynth: 1

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from longsynth.audit.threads import single_thread
 from longsynth.system.arrays import Floats, Ints
 from longsynth.system.errors import Refused
+from longsynth.system.workers import single_thread
 
 ModelName = Literal["logistic", "boosted"]
 MODELS: tuple[ModelName, ...] = ("logistic", "boosted")

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from longsynth.audit.score import Better, Score
-from longsynth.audit.threads import single_thread
 from longsynth.system.arrays import Floats
+from longsynth.system.workers import single_thread
 
 COVERAGE = 0.95
 FEWEST_DRAWS = 20  # that must be defined before they are called an interval

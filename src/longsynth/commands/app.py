@@ -39,7 +39,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from longsynth.system.version import VERSION
+        from longsynth.system.provenance import VERSION
 
         typer.echo(f"longsynth {VERSION}")
         raise typer.Exit

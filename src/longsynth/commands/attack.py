@@ -11,7 +11,7 @@ from longsynth.commands.by_example import command
 from longsynth.commands.options import USUAL, Accountings, Json, say
 from longsynth.methods import DEFAULT
 from longsynth.system.errors import Refused
-from longsynth.system.escaping import cell, json_text
+from longsynth.system.text import cell, json_text
 
 if TYPE_CHECKING:
     from rich.console import Console

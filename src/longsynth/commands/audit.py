@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longsynth.commands.options import Json, print_json, say
-from longsynth.system.escaping import cell
+from longsynth.system.text import cell
 
 if TYPE_CHECKING:
     from rich.console import Console

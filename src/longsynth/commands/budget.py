@@ -9,8 +9,7 @@ import typer
 from longsynth.commands.by_example import command
 from longsynth.commands.findings import tell
 from longsynth.commands.options import USUAL, Accounting, Json, print_json, say
-from longsynth.system.escaping import cell
-from longsynth.system.suggesting import PROMISE, command_line
+from longsynth.system.text import PROMISE, cell, command_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -125,7 +124,7 @@ def _datasets(balance: "Balance") -> "Table":
 
     from longsynth.release.statement import rounded_up
     from longsynth.show.bars import bar
-    from longsynth.system.escaping import as_typed
+    from longsynth.system.text import as_typed
 
     table = Table(pad_edge=False)
     table.add_column("dataset", overflow="fold")
@@ -150,7 +149,7 @@ def _entries(found: "Examined") -> "Table":
     from rich.table import Table
 
     from longsynth.govern.book.events import event_json
-    from longsynth.system.escaping import as_typed
+    from longsynth.system.text import as_typed
 
     table = Table(pad_edge=False)
     table.add_column("no.", justify="right", no_wrap=True)

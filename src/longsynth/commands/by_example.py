@@ -7,8 +7,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from longsynth.privacy.errors import Refused
-from longsynth.system.escaping import shell
-from longsynth.system.outside_text import text_problem
+from longsynth.system.text import shell, text_problem
 
 
 class ByExample(TyperCommand):

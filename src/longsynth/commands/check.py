@@ -7,7 +7,7 @@ import typer
 
 from longsynth.commands.engine import Engine, Engines, Master, Tables, cohort_on
 from longsynth.commands.options import Json, print_json, say
-from longsynth.system.suggesting import PROMISE, command_line
+from longsynth.system.text import PROMISE, command_line
 
 
 def check(

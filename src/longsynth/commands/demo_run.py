@@ -20,9 +20,8 @@ from longsynth.show.compare import Row, compare
 from longsynth.show.plots import plot_all
 from longsynth.show.terminal import stdout
 from longsynth.system.errors import ReleaseError
-from longsynth.system.escaping import cell
 from longsynth.system.folders import new_folder, write_whole
-from longsynth.system.suggesting import command_line
+from longsynth.system.text import cell, command_line
 from longsynth.writing.writer import write_cohort
 
 # tab:configuration, on its first seed

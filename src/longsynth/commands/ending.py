@@ -28,8 +28,8 @@ from typing import NoReturn
 import typer
 
 from longsynth.privacy.errors import ArithmeticFault, Refused
-from longsynth.system.escaping import lines
 from longsynth.system.folders import notes, reason
+from longsynth.system.text import lines
 
 STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 PIPE_CLOSED = 128 + signal.SIGPIPE

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from longsynth.commands.options import print_json, say
-from longsynth.system.escaping import lines
+from longsynth.system.text import lines
 
 if TYPE_CHECKING:
     from longsynth.system.finding import Finding

@@ -17,7 +17,7 @@ from longsynth.commands.options import (
     say,
 )
 from longsynth.methods import DEFAULT
-from longsynth.system.suggesting import DRAW, command_line
+from longsynth.system.text import DRAW, command_line
 
 
 def fit(
@@ -49,7 +49,7 @@ def fit(
     """
     from longsynth.release.run import run_fit
     from longsynth.release.statement import delta_warning
-    from longsynth.system.escaping import as_typed
+    from longsynth.system.text import as_typed
 
     bundle = run_fit(
         cohort_on(engine, cohort, master, tables, partitions),

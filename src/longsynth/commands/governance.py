@@ -8,7 +8,7 @@ import typer
 from longsynth.commands.by_example import command
 from longsynth.commands.options import say
 from longsynth.system.errors import Refused
-from longsynth.system.suggesting import command_line
+from longsynth.system.text import command_line
 
 if TYPE_CHECKING:
     from longsynth.govern.form import Form
@@ -91,8 +91,7 @@ def _summary(form: "Form", path: Path) -> list[str]:
     from longsynth.privacy.budget import Budget
     from longsynth.release.form_check import out_of_time
     from longsynth.release.statement import delta_warning
-    from longsynth.system.escaping import as_typed
-    from longsynth.system.yaml_text import shortened
+    from longsynth.system.text import as_typed, shortened
 
     says = form.says
     limits, most = says.budget, says.protection.patients_at_most

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from longsynth.commands.options import say
-from longsynth.system.suggesting import command_line
+from longsynth.system.text import command_line
 
 
 class Formats(StrEnum):

@@ -1,7 +1,7 @@
 """methods: the generators and what each guarantees."""
 
 from longsynth.commands.options import Json, print_json, say
-from longsynth.system.escaping import cell
+from longsynth.system.text import cell
 
 
 def methods(json: Json = False) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING
-from longsynth.system.escaping import json_text, lines
+from longsynth.system.text import json_text, lines
 
 
 class Accountings(StrEnum):

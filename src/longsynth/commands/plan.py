@@ -16,7 +16,7 @@ from longsynth.commands.options import (
     say,
 )
 from longsynth.methods import DEFAULT
-from longsynth.system.suggesting import command_line
+from longsynth.system.text import command_line
 
 
 def plan(

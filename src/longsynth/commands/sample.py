@@ -8,7 +8,7 @@ import typer
 from longsynth.commands.engine import Engine, Engines, Master, require_local
 from longsynth.commands.options import Jobs, Out, Release, say
 from longsynth.privacy.errors import Refused
-from longsynth.system.suggesting import command_line
+from longsynth.system.text import command_line
 
 
 class Forms(StrEnum):

@@ -7,7 +7,7 @@ import typer
 
 from longsynth.commands.by_example import command
 from longsynth.commands.options import Json, print_json, say
-from longsynth.system.suggesting import PROMISE, command_line
+from longsynth.system.text import PROMISE, command_line
 
 app = typer.Typer(no_args_is_help=True, help="Write and check a schema, without looking at data.")
 

@@ -8,7 +8,7 @@ import typer
 
 from longsynth.commands.options import say
 from longsynth.system.errors import Refused
-from longsynth.system.suggesting import command_line
+from longsynth.system.text import command_line
 
 if TYPE_CHECKING:
     from longsynth.release.folder import Release
@@ -80,7 +80,7 @@ def sign(
 def _vouched(found: "Release", signer: str | None, *, checked: bool) -> list[str]:
     """What the signer puts a name to."""
     from longsynth.release.statement import promised
-    from longsynth.system.escaping import as_typed
+    from longsynth.system.text import as_typed
 
     bundle, provenance = found.bundle, found.provenance
     budget = promised(bundle.ledger)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from longsynth.commands.options import Out, say
-from longsynth.system.suggesting import command_line
+from longsynth.system.text import command_line
 
 
 def simulate(

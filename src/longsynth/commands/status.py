@@ -8,7 +8,7 @@ import typer
 
 from longsynth.commands.findings import held
 from longsynth.commands.options import Json, print_json, say
-from longsynth.system.escaping import cell
+from longsynth.system.text import cell
 
 if TYPE_CHECKING:
     from longsynth.release.status import Standing
@@ -97,7 +97,7 @@ def _lines(found: "Standing") -> list[tuple[str, str]]:
 
 def _promise(facts: dict[str, Any]) -> list[tuple[str, str]]:
     from longsynth.show.bars import bar
-    from longsynth.system.escaping import as_typed
+    from longsynth.system.text import as_typed
 
     accounts = [
         (

@@ -14,7 +14,7 @@ from longsynth.privacy.sums import Contribution, Rows, Shared, Sums, add_up
 from longsynth.reading.records import Cohort
 from longsynth.system.arrays import Ints
 from longsynth.system.errors import DependentRows
-from longsynth.system.one_thread import one_thread
+from longsynth.system.workers import one_thread
 
 KEPT = 128 << 20  # bytes
 CELLS = 3 << 18  # of a statistic's rows at once

@@ -26,10 +26,10 @@ from longsynth.methods.registry import private_method
 from longsynth.privacy.budget import LARGEST_EPSILON, SMALLEST_DELTA, Accounting
 from longsynth.schema.file import schema_sha256
 from longsynth.schema.schema import Labels, Schema
-from longsynth.schema.variable import InvalidField, Level, Public, Variable
+from longsynth.schema.variable import Level, Variable
 from longsynth.system.errors import Refused
-from longsynth.system.outside_text import NAME, Answer, ColumnName
-from longsynth.system.yaml_text import Format
+from longsynth.system.text import NAME, Answer, ColumnName
+from longsynth.system.yaml_text import Format, FrozenModel, InvalidField
 
 FILL = "FILL IN"  # what a new form holds where an answer belongs
 
@@ -55,7 +55,7 @@ Day = Annotated[date, BeforeValidator(_day)]
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-class Section(Public):
+class Section(FrozenModel):
     @field_validator("*", mode="before")
     @classmethod
     def _filled_in(cls, value: Any, info: ValidationInfo) -> Any:

@@ -28,10 +28,9 @@ from cryptography.hazmat.primitives.serialization import (
 
 from longsynth.govern.provenance import Provenance, require_name, same_name
 from longsynth.system.errors import Refused, ReleaseError
-from longsynth.system.escaping import shell
 from longsynth.system.finding import Finding
 from longsynth.system.folders import as_json, regular_size
-from longsynth.system.outside_text import is_name
+from longsynth.system.text import is_name, shell
 
 LARGEST = 10_000  # bytes
 _PRIVATE = b" PRIVATE KEY-----"

@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 from longsynth.privacy.budget import Budget
 from longsynth.system.errors import Refused
-from longsynth.system.outside_text import NAME, is_name
+from longsynth.system.text import NAME, is_name
 
 _HASH, _EXACT = re.compile(r"[0-9a-f]{64}"), re.compile(r"\d{1,200}(/\d{1,200})?")
 

@@ -15,8 +15,8 @@ from longsynth.methods.private.dp_score import DPScore
 from longsynth.methods.private.trust import Trust
 from longsynth.sampling.model import Model
 from longsynth.system.errors import Refused
-from longsynth.system.one_thread import one_thread
-from longsynth.system.outside_text import is_name
+from longsynth.system.text import is_name
+from longsynth.system.workers import one_thread
 
 ENTRY_POINTS = "longsynth.methods"  # name = "package.module:MethodClass"
 METHODS: dict[str, Method] = {

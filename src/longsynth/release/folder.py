@@ -27,9 +27,14 @@ from longsynth.release.statement import ledger_json, statement
 from longsynth.schema.file import dump, parse_text
 from longsynth.system.errors import ReleaseError
 from longsynth.system.folders import as_json, regular_size
-from longsynth.system.origin import is_method_name, origin_json, read_origin
-from longsynth.system.suggesting import command_line
-from longsynth.system.version import OPENDP_VERSION, VERSION
+from longsynth.system.provenance import (
+    OPENDP_VERSION,
+    VERSION,
+    is_method_name,
+    origin_json,
+    read_origin,
+)
+from longsynth.system.text import command_line
 
 FORMAT = 4
 CONTENT = ("STATEMENT.md", "ledger.json", "schema.yaml", "statistics.json")

@@ -14,9 +14,8 @@ from longsynth.schema.file import schema_sha256
 from longsynth.schema.schema import Labels, Schema
 from longsynth.schema.variable import Variable
 from longsynth.system.errors import Refused
-from longsynth.system.escaping import as_typed
 from longsynth.system.finding import Finding
-from longsynth.system.yaml_text import shortened
+from longsynth.system.text import as_typed, shortened
 
 
 def allows(
@@ -103,7 +102,7 @@ def schema_departures(form: Form, schema: Schema, hashes: Sequence[str] = ()) ->
     """Each departure in one line, whatever words a schema or a form uses. A schema as written has
     one hash, that of a release may have several."""
     for departure in _schema_departures(form, schema, hashes or [schema_sha256(schema)]):
-        yield shortened(departure, letters=500)
+        yield shortened(departure, longest=500)
 
 
 def _schema_departures(form: Form, schema: Schema, hashes: Sequence[str]) -> Iterator[str]:

@@ -36,7 +36,7 @@ from longsynth.schema.schema import Schema
 from longsynth.system.errors import Refused
 from longsynth.system.folders import new_folder, noting
 from longsynth.system.progress import counted_by, progress_bar
-from longsynth.system.version import surroundings
+from longsynth.system.provenance import surroundings
 
 NOTICE = """# Not for release
 

@@ -12,8 +12,8 @@ from longsynth.govern.provenance import Provenance
 from longsynth.privacy.budget import ACCOUNTINGS, Budget, epsilon_of
 from longsynth.privacy.ledger import ADJACENCY, Entry, Ledger
 from longsynth.privacy.noise import OPENDP
-from longsynth.system.escaping import as_typed, markdown
-from longsynth.system.origin import Origin
+from longsynth.system.provenance import Origin
+from longsynth.system.text import as_typed, markdown
 
 
 def natural(entry: Entry) -> dict[str, float | str]:

@@ -14,8 +14,7 @@ from longsynth.release.synthetic_folder import RECIPE, Recipe, read_recipe
 from longsynth.release.verify import verify
 from longsynth.system.errors import Refused
 from longsynth.system.finding import Finding
-from longsynth.system.outside_text import is_name
-from longsynth.system.suggesting import DRAW, PROMISE, command_line
+from longsynth.system.text import DRAW, PROMISE, command_line, is_name
 
 NEIGHBOURS = 1000  # folders beside a run that are looked at for what was drawn from it
 

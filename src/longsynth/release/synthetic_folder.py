@@ -10,8 +10,8 @@ from longsynth.sample import CHUNK, sample_chunks
 from longsynth.sampling.model import Model
 from longsynth.sampling.synthetic import Synthetic
 from longsynth.system.errors import ReleaseError
-from longsynth.system.outside_text import LEVEL, is_one_line
-from longsynth.system.version import surroundings
+from longsynth.system.provenance import surroundings
+from longsynth.system.text import LEVEL, is_one_line
 from longsynth.writing.formats import FORMATS, files_of, people_files
 
 RECIPE = "synthetic.json"

@@ -57,9 +57,9 @@ from longsynth.schema.schema import Schema
 from longsynth.system.errors import Refused, ReleaseError
 from longsynth.system.finding import Finding
 from longsynth.system.folders import regular_size
+from longsynth.system.provenance import surroundings
 from longsynth.system.scratch import ScratchFolder
-from longsynth.system.suggesting import command_line
-from longsynth.system.version import surroundings
+from longsynth.system.text import command_line
 
 TOLERANCE = 1e-6  # of a variable's range, on another platform
 SLACK, MARGIN = 2, 1_000_000  # of bytes drawn again: other platforms may pack them otherwise

@@ -7,12 +7,12 @@ them under `constants:`.
 from math import sqrt
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from longsynth.system.yaml_text import FrozenModel
 
 
-class Constants(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
+class Constants(FrozenModel):
     clip_radius: float | None = Field(
         default=None,
         ge=0.001,

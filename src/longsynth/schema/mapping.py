@@ -8,9 +8,10 @@ import re
 from math import isfinite
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator
 
-from longsynth.system.outside_text import COLUMN, Code, ColumnName, LevelText, Unit
+from longsynth.system.text import COLUMN, CodeText, ColumnName, LevelText, Unit
+from longsynth.system.yaml_text import FrozenModel
 
 EventTable = Literal["measurement", "observation", "condition_occurrence"]
 GROUPS = {"value", "unit"}  # names of groups that a pattern may have
@@ -29,20 +30,16 @@ def _conversion(value: object) -> object:
     return pair
 
 
-CodeText = Annotated[Code, BeforeValidator(_text)]
+EventCode = Annotated[CodeText, BeforeValidator(_text)]
 Level = Annotated[LevelText, BeforeValidator(_text)]
 Conversion = Annotated[tuple[float, float], BeforeValidator(_conversion)]  # x·factor + offset
 
 
-class _Mapping(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Codes(_Mapping):
+class Codes(FrozenModel):
     """Codes of events, word for word or by a pattern that a whole code must match."""
 
-    codes: tuple[CodeText, ...] = ()
-    pattern: Code = ""
+    codes: tuple[EventCode, ...] = ()
+    pattern: CodeText = ""
 
     @field_validator("pattern")
     @classmethod
@@ -72,8 +69,10 @@ class Source(Codes):
     column: str = Field(default="", pattern=r"^$|^\w+\.\w+$", max_length=COLUMN)
     fact: Literal["age", "death", "occurs"] | None = None
     within: float | None = Field(default=None, gt=0)  # hours since the start of the record
-    units: dict[Unit, Conversion] = {}  # unit in the data to the schema's unit; "" where none is
-    values: dict[Code, Level] = {}  # text or number in the data to a level
+    units: dict[Unit, Conversion] = Field(
+        default={}
+    )  # from the data's unit, or "", to the schema's
+    values: dict[CodeText, Level] = Field(default={})  # from text or number in the data
 
     @field_validator("units")
     @classmethod
@@ -92,7 +91,7 @@ class Moment(Codes):
     min_hours: float = Field(default=0.0, ge=0)  # OMOP: a shorter visit does not count
 
 
-class Dataset(_Mapping):
+class Dataset(FrozenModel):
     """How the source as a whole is laid out."""
 
     start: Moment = Moment()

@@ -10,14 +10,15 @@ from pydantic import Field, model_validator
 from longsynth.schema.constants import Constants, ResolvedConstants
 from longsynth.schema.layout import Layout, layout_of
 from longsynth.schema.mapping import Dataset, Source
-from longsynth.schema.variable import Aggregate, InvalidField, Level, Public, Variable
-from longsynth.system.outside_text import MEANING, ColumnName, Meaning, Title, VariableName
+from longsynth.schema.variable import Aggregate, Level, Variable
+from longsynth.system.text import MEANING, ColumnName, Meaning, Title, VariableName
+from longsynth.system.yaml_text import FrozenModel, InvalidField
 
 TIME_UNITS = {"seconds": 1 / 3600, "minutes": 1 / 60, "hours": 1.0, "days": 24.0}
 STABLE = 1e12  # constants that stabilise a model lie within this factor of one
 
 
-class SlotRule(Public):
+class SlotRule(FrozenModel):
     """How rows in time become slots. A slot opens with a measurement of an anchor variable and
     takes in all rows until the next opens, which is `merge` hours later at the earliest."""
 
@@ -27,16 +28,16 @@ class SlotRule(Public):
     aggregate: Aggregate = "median"  # of what one variable has within a slot; median: the lower
 
 
-class Column(Public):
+class Column(FrozenModel):
     column: ColumnName = "patient_id"
 
 
-class Time(Public):
+class Time(FrozenModel):
     column: ColumnName = "time"
     unit: Literal["seconds", "minutes", "hours", "days", "timestamp"] = "hours"
 
 
-class Labels(Public):
+class Labels(FrozenModel):
     """A column of the patient table with its public levels; anything else is the first."""
 
     column: ColumnName
@@ -51,7 +52,7 @@ class Labels(Public):
         return self
 
 
-class Protected(Public):
+class Protected(FrozenModel):
     """Strata that synthesis must not lose: all that match the levels given."""
 
     group: Level | None = None
@@ -59,7 +60,7 @@ class Protected(Public):
     site: Level | None = None
 
 
-class Schema(Public):
+class Schema(FrozenModel):
     longsynth: Literal[1]  # version of this file's format
     name: Title
     slots: int = Field(ge=1, le=2000)  # T

@@ -2,27 +2,16 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from longsynth.schema.mapping import Source
-from longsynth.system.outside_text import ColumnName, LevelText, Meaning, Unit, VariableName
+from longsynth.system.text import ColumnName, LevelText, Meaning, Unit, VariableName
+from longsynth.system.yaml_text import FrozenModel, InvalidField
 
 Aggregate = Literal["mean", "median", "last", "min", "max"]
 
 FAR = 1e30  # no unit needs larger numbers, or a range below 1/FAR; beyond, arithmetic fails
 RESERVED = {"patient_id", "time", "group", "event", "site", "weight"}
-
-
-class InvalidField(ValueError):
-    """A broken rule, and the place of the mistake below what the rule is about."""
-
-    def __init__(self, message: str, *place: str | int) -> None:
-        super().__init__(message)
-        self.place = place
-
-
-class Public(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def _level(value: object) -> object:
@@ -37,7 +26,7 @@ def _level(value: object) -> object:
 Level = Annotated[LevelText, BeforeValidator(_level)]
 
 
-class Variable(Public):
+class Variable(FrozenModel):
     name: VariableName
     unit: Unit = ""
     kind: Literal["continuous", "ordinal", "binary", "nominal"]

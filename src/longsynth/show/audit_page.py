@@ -14,7 +14,7 @@ from longsynth.audit.result import (
 from longsynth.audit.score import Better, Score
 from longsynth.audit.subgroups import GROUPS
 from longsynth.audit.utility import DIRECTIONS
-from longsynth.system.escaping import markdown
+from longsynth.system.text import markdown
 
 TOWARDS: dict[Better, str] = {
     "higher": "↑",

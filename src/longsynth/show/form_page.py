@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from longsynth.govern.form import ApprovedVariable, Form, Governance
 from longsynth.show.form_page_style import STYLE
-from longsynth.system.escaping import as_typed, html, markdown
+from longsynth.system.text import as_typed, html, markdown
 
 _SIGNS = ("For the data owner", "For the body that approved it", "For those who fit and sign")
 _PROMISE = (

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from longsynth.audit.game.report import BUNDLE, GameReport, Row
 from longsynth.audit.game.spread import Spread
 from longsynth.privacy.noise import OPENDP
-from longsynth.system.escaping import markdown
+from longsynth.system.text import markdown
 
 HEADER = (
     "line",

@@ -10,7 +10,7 @@ from longsynth.schema.trajectories import Trajectories
 from longsynth.schema.variable import Variable
 from longsynth.show.audit_plots import REAL, STYLE, SYNTHETIC
 from longsynth.show.compare import weights
-from longsynth.system.escaping import figure as plain
+from longsynth.system.text import figure as plain
 
 
 def plot_all(

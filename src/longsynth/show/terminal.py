@@ -12,7 +12,7 @@ from longsynth.privacy.ledger import Ledger
 from longsynth.release.statement import Attacker, delta_warning, natural, odds_in_words
 from longsynth.schema.schema import Schema
 from longsynth.show.bars import bar
-from longsynth.system.escaping import cell
+from longsynth.system.text import cell
 
 
 def show_ledger(

@@ -17,7 +17,7 @@ from stat import S_IMODE, S_ISREG
 from typing import Any
 
 from longsynth.system.errors import Refused, ReleaseError
-from longsynth.system.suggesting import command_line
+from longsynth.system.text import command_line
 
 INTERNAL = "internal"  # what a folder is called whose content shows patients
 ELSEWHERE = "choose another --out"

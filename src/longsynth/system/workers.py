@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import cache
 from multiprocessing import resource_tracker
 from typing import TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from longsynth.system.errors import Refused
 from longsynth.system.folders import interrupts
-from longsynth.system.one_thread import one_thread
 
 Result = TypeVar("Result")
 Material = TypeVar("Material")
@@ -72,6 +72,30 @@ def in_threads(
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Limit numpy's and scipy's linear algebra to one thread, in every thread of this process: more
+    would change the last bits, and short products would only wait."""
+    with _linear_algebra().limit(limits=1):
+        yield
+
+
+@cache
+def _linear_algebra() -> ThreadpoolController:
+    """To look for the libraries takes longer than to add up a few patients."""
+    import scipy.linalg.blas  # noqa: F401 - what is not loaded yet would not be found
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def single_thread() -> Iterator[None]:
+    """Limit every library that is loaded now to one thread, scikit-learn's included: an audit's
+    matrices are small, and several audits run side by side."""
+    with threadpool_limits(1):
+        yield
 
 
 def _here(pieces: Sequence[Piece[Result]], watch: Watch) -> list[Result]:

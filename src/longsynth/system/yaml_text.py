@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from longsynth.system.errors import Refused
-from longsynth.system.escaping import terminal
+from longsynth.system.text import shortened
 
 LARGEST = 1_000_000  # bytes
 DEEPEST, MOST = 20, 50_000  # lists within lists, down to a value; values, keys and lists
-LETTERS = 200  # of one problem that are told
 Place = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
 _MISREAD = {  # what YAML makes of a bare word or number, and where that surprises
@@ -31,6 +30,18 @@ _MISREAD = {  # what YAML makes of a bare word or number, and where that surpris
     "float": ("another number", "[_:]"),
 }
 _EMPTIED = ("too_short", True)  # a list is only too short because its items are wrong
+
+
+class FrozenModel(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class InvalidField(ValueError):
+    """A broken rule, and the place of the mistake below the model that states the rule."""
+
+    def __init__(self, message: str, *place: str | int) -> None:
+        super().__init__(message)
+        self.place = place
 
 
 class _Loader(yaml.SafeLoader):
@@ -191,12 +202,6 @@ class Format(Generic[Model]):
             if isinstance(step, str):
                 model = _models(model.model_fields[step].annotation)[0]
         return list(model.model_fields)
-
-
-def shortened(text: str, letters: int = LETTERS) -> str:
-    """Short, and without anything that a terminal would obey or could not print."""
-    plain = terminal(text)
-    return plain if len(plain) <= letters else f"{plain[:letters]}…"
 
 
 def _kind(node: yaml.Node) -> str:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from longsynth.audit.summaries import summaries
-from longsynth.audit.threads import single_thread
 from longsynth.schema.schema import Schema
 from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats
+from longsynth.system.workers import single_thread
 
 CHUNK = 1024  # records compared at a time, so that memory does not grow with their product
 

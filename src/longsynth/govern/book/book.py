@@ -31,9 +31,8 @@ from longsynth.govern.provenance import Account, Receipt, require_name
 from longsynth.privacy.budget import LARGEST_EPSILON, Accounting, Budget, epsilon_of
 from longsynth.privacy.ledger import Ledger
 from longsynth.system.errors import OverBudget, Refused
-from longsynth.system.escaping import as_typed
 from longsynth.system.finding import Finding
-from longsynth.system.suggesting import command_line
+from longsynth.system.text import as_typed, command_line
 
 
 @dataclass(frozen=True, slots=True)

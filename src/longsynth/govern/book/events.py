@@ -16,7 +16,7 @@ from typing import Any
 
 from longsynth.privacy.budget import Accounting, Budget
 from longsynth.system.errors import Refused
-from longsynth.system.outside_text import is_name
+from longsynth.system.text import is_name
 
 FORMAT = 1
 DIGITS = 200  # of a numerator or a denominator; a release's provenance holds no more

@@ -17,7 +17,7 @@ from stat import S_ISDIR, S_ISREG
 
 from longsynth.govern.book.events import FORMAT
 from longsynth.system.errors import Refused
-from longsynth.system.suggesting import command_line
+from longsynth.system.text import command_line
 
 APPLICATION = 0x4C534242  # marks the file as a budget book
 TABLES = {

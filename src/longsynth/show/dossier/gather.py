@@ -10,7 +10,7 @@ from longsynth.release.folder import ALLOWED, load_release, read_file, read_rele
 from longsynth.show.dossier.facts import Facts, Form, FormSection, Signed
 from longsynth.show.form_page import outline
 from longsynth.system.errors import Refused, ReleaseError
-from longsynth.system.suggesting import command_line
+from longsynth.system.text import command_line
 
 
 def release_folder(given: Path) -> Path:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from longsynth.privacy.budget import epsilon_of
 from longsynth.release.statement import Attacker, constants_by_hand, natural, rounded_up
 from longsynth.show.dossier.facts import Facts
-from longsynth.system.escaping import as_typed
+from longsynth.system.text import as_typed
 
 COLOURS = 8  # that style.css has for segments of the bar
 

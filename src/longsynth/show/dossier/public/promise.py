@@ -9,7 +9,7 @@ from longsynth.release.statement import Attacker, delta_warning, odds_in_words, 
 from longsynth.show.dossier.charts.figure import Figure
 from longsynth.show.dossier.charts.tradeoff import NORMAL, found_at, mu_of, tradeoff
 from longsynth.show.dossier.facts import Facts
-from longsynth.system.escaping import as_typed
+from longsynth.system.text import as_typed
 
 SLIDER = (0.001, 0.01, 0.05, 0.1, 0.2, 0.5)  # rates of false alarms that the table tells
 
