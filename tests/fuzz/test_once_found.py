@@ -24,7 +24,7 @@ from longsynth.release.run import run_fit
 from longsynth.release.synthetic_folder import RECIPE, Recipe, read_recipe, recipe_json
 from longsynth.schema.file import parse_text
 from longsynth.system.errors import CohortError, Refused, ReleaseError, SchemaError
-from longsynth.system.yaml_text import LETTERS
+from longsynth.system.text import LONGEST_QUOTE
 from support import NoNoise
 
 
@@ -84,7 +84,7 @@ def test_a_refusal_holds_nothing_that_a_terminal_obeys_or_cannot_print(key: str)
         parse_text(f'"{key}": 1', "s.yaml")
     for line in str(refused.value).split("\n"):
         assert line.isprintable()
-        assert len(line) < 2 * LETTERS
+        assert len(line) < 2 * LONGEST_QUOTE
 
 
 def with_variable(**changes: Any) -> str:
