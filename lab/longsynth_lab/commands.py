@@ -7,8 +7,8 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from longsynth.commands.by_example import command
-from longsynth.commands.options import say
+from longsynth.commands.options import command
+from longsynth.commands.output import say
 from longsynth.system.errors import Refused
 from longsynth.system.folders import Note, interrupts, not_written
 

@@ -24,7 +24,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from atomic.outputs import SMALL, WHOLE, Work, cleared, commands, prepare, run, start
-from longsynth.commands.ending import GO_ON
+from longsynth.commands.exit import RUN_AGAIN
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
 
@@ -108,7 +108,7 @@ class Campaign:
         self.counts["interrupted, target whole" if out.exists() else "interrupted"] += 1
         if said.count("\n") != 1 or not ("run the same command" in said or "is whole" in said):
             yield "not one sentence on how to go on"
-        if GO_ON not in said and out.exists() != ("is whole" in said):
+        if RUN_AGAIN not in said and out.exists() != ("is whole" in said):
             yield "the sentence is wrong about the target"
 
 

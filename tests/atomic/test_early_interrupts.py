@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from atomic.outputs import environment, hearing
-from longsynth.commands import ending
+from longsynth.commands import exit as ending
 from longsynth.system.interrupts import SENTENCE, EarlyInterruptHandler
 
 SCRIPT = Path(sys.executable).with_name("longsynth")
@@ -74,7 +74,7 @@ main()
 
 @pytest.mark.parametrize(
     "name",
-    ["longsynth.commands.app", "typer", "longsynth.commands.ending", "pydantic", "numpy", "yaml"],
+    ["longsynth.commands.app", "typer", "longsynth.commands.exit", "pydantic", "numpy", "yaml"],
 )
 def test_an_interrupt_while_a_library_is_loaded_is_one_sentence(name: str) -> None:
     command = [sys.executable, "-c", STOPPED.format(name=name)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from longsynth.commands import ending
+from longsynth.commands import exit as ending
 from longsynth.system.errors import ArithmeticFault, Refused
 from longsynth.system.folders import new_folder, noting
 
@@ -103,7 +103,7 @@ def test_without_a_note_an_interrupt_still_says_how_to_go_on(
     ended: Ending, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ended(lambda: signal.raise_signal(signal.SIGINT)) == (130, [signal.SIGINT])
-    assert capsys.readouterr().err == f"longsynth: interrupted (SIGINT). {ending.GO_ON}\n"
+    assert capsys.readouterr().err == f"longsynth: interrupted (SIGINT). {ending.RUN_AGAIN}\n"
 
 
 def test_a_signal_after_the_work_is_done_does_not_undo_it(

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 import typer
 
-from longsynth.commands.app import app
-from longsynth.commands.start import WAYS
+from longsynth.commands.app import FIRST_COMMANDS, app
 from longsynth.show.bars import bar
 
 BOOKED = ["--book", "book", "--dataset", "ward", "--by", "An Engineer"]
@@ -50,7 +49,7 @@ def test_alone_it_says_where_to_start_and_what_it_says_can_be_typed(tmp_path: Pa
     done = longsynth(cwd=tmp_path)
     assert done.returncode == 0
     assert "longsynth demo" in done.stdout
-    data = WAYS["I have patient data"]
+    data = FIRST_COMMANDS["I have patient data"]
     for command in data:
         assert command in done.stdout
         typed = longsynth(*command.split()[1:], cwd=tmp_path)

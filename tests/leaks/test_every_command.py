@@ -13,7 +13,7 @@ from leaks.capture import everything_said, private_tmp, removed_folders
 from leaks.planted import COHORTS
 from leaks.scenarios import NO_DATA, PROMISE, Step, every_command, steps
 from leaks.sentinels import IDENTITIES, NEEDLES, SHORT, error_texts, found_in, found_under
-from longsynth.commands import ending
+from longsynth.commands import exit as ending
 from longsynth.commands.app import app
 from longsynth.govern.keys import make_keys
 

@@ -4,10 +4,10 @@ from longsynth.system.interrupts import EarlyInterruptHandler
 
 
 def main() -> None:
-    """Run the commands; `commands/ending.py` lists the exit codes."""
+    """Run the commands; `commands/exit.py` lists the exit codes."""
     with EarlyInterruptHandler():
         from longsynth.commands.app import app
-        from longsynth.commands.ending import run
+        from longsynth.commands.exit import run
 
         run(app)
 

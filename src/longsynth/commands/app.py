@@ -1,4 +1,4 @@
-"""The commands, in the order in which people use them. Each has its own file here."""
+"""The commands, in the order in which people use them. Each has its own file."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -9,7 +9,6 @@ from longsynth.commands.attack import app as attack
 from longsynth.commands.audit import audit
 from longsynth.commands.bench import bench
 from longsynth.commands.budget import app as budget
-from longsynth.commands.by_example import OneLineArguments, command
 from longsynth.commands.check import check
 from longsynth.commands.demo import demo
 from longsynth.commands.dossier import dossier
@@ -18,12 +17,12 @@ from longsynth.commands.governance import app as governance
 from longsynth.commands.import_ import import_
 from longsynth.commands.ledger import ledger
 from longsynth.commands.methods import methods
+from longsynth.commands.options import OneLineArguments, command
 from longsynth.commands.plan import plan
 from longsynth.commands.sample import sample
 from longsynth.commands.schema import app as schema
 from longsynth.commands.sign import keygen, sign
 from longsynth.commands.simulate import simulate
-from longsynth.commands.start import start
 from longsynth.commands.status import status
 from longsynth.commands.verify import verify
 
@@ -33,8 +32,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     help="Synthetic longitudinal patient records with a patient-level differential-privacy "
-    "guarantee whose account anyone can recompute.",
+    "guarantee that anyone can check.",
 )
+
+FIRST_COMMANDS = {
+    "I want to see it work": ("longsynth demo",),
+    "I have patient data": (
+        "longsynth schema new --columns patient_id,time,heart_rate,crp --out schema.yaml",
+        "longsynth plan schema.yaml --patients 5000 --epsilon 4 --delta 1e-6",
+    ),
+    "I received a release": ("longsynth ledger RELEASE", "longsynth verify RELEASE"),
+    "I do not know what to do next": ("longsynth status FOLDER",),
+    "I know what I want": ("longsynth --help", "longsynth COMMAND --help"),
+}
 
 
 def _version(wanted: bool) -> None:
@@ -52,9 +62,23 @@ def _options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Without a command: where to start."""
+    """Without a command: say what this is and what to type first."""
     if ctx.invoked_subcommand is None:
-        start()
+        _start()
+
+
+def _start() -> None:
+    from longsynth.show.terminal import stdout
+
+    console = stdout()
+    console.print(
+        "Synthetic longitudinal patient records, with a privacy guarantee for each patient that "
+        "anyone can check."
+    )
+    for reader, first in FIRST_COMMANDS.items():
+        console.print(f"\n{reader}", style="bold")
+        for line in first:
+            console.print(f"  {line}", soft_wrap=True, highlight=False)
 
 
 def _add(panel: str, function: Callable[..., None], example: str, name: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""`longsynth attack`: an auditor plays against the promise and tries to win."""
+"""`longsynth attack`: an auditor attacks the privacy guarantee itself."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longsynth.commands.by_example import command
-from longsynth.commands.options import USUAL, Accountings, Json, say
+from longsynth.commands.options import DEFAULT_ACCOUNTINGS, Accountings, Json, command, require_new
+from longsynth.commands.output import say
 from longsynth.methods import DEFAULT
-from longsynth.system.errors import Refused
+from longsynth.system.errors import Code, Refused
 from longsynth.system.text import cell, json_text
 
 if TYPE_CHECKING:
@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from longsynth.audit.game.report import GameReport
     from longsynth.plan import Plan
 
-app = typer.Typer(
-    no_args_is_help=True, help="Attack the privacy promise itself. Needs no data and reads none."
-)
+app = typer.Typer(no_args_is_help=True, help="Attack the privacy guarantee itself. Reads no data.")
 
-SIMULATED = {"patients": 504, "epsilon": 4.0, "delta": 1e-5}  # where nothing else is asked for
+SIMULATED = {"patients": 504, "epsilon": 4.0, "delta": 1e-5}  # defaults
 
 
 @app.callback()
@@ -36,40 +34,44 @@ def game(
     run: Annotated[
         Path | None,
         typer.Argument(
-            metavar="RUN", help="RUN or RUN/release: play at its settings. Its data are not read."
+            metavar="RUN", help="RUN or RUN/release: use its settings. Its data are not read."
         ),
     ] = None,
     schema: Annotated[
-        Path | None, typer.Option(help="Instead of RUN: schema.yaml; else the simulated cohort's.")
+        Path | None,
+        typer.Option(help="Instead of RUN: a schema.yaml; default: simulated."),
     ] = None,
-    patients: Annotated[int | None, typer.Option(min=1, help="N of the claim.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="ε of the claim.")] = None,
-    delta: Annotated[float | None, typer.Option(help="δ of the claim.")] = None,
-    method: Annotated[str | None, typer.Option(help=f"The generator; default {DEFAULT}.")] = None,
+    patients: Annotated[int | None, typer.Option(min=1, help="N: the number of patients.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="The claimed ε.")] = None,
+    delta: Annotated[float | None, typer.Option(help="The claimed δ.")] = None,
+    method: Annotated[str | None, typer.Option(help=f"The method; default {DEFAULT}.")] = None,
     accounting: Annotated[
-        Accountings | None, typer.Option(help=f"How ρ becomes ε; default {USUAL}.")
+        Accountings | None, typer.Option(help=f"How ρ becomes ε; default {DEFAULT_ACCOUNTINGS}.")
     ] = None,
     trials: Annotated[
         int | None,
         typer.Option(
-            min=10, help="Real fits a side with fast noise; 20,000, or 200 of several passes."
+            min=10,
+            help="Fits per side with fast noise; default 20,000, or 200 for several passes.",
         ),
     ] = None,
     opendp_trials: Annotated[
         int | None,
-        typer.Option(min=10, help="With OpenDP's own noise; 200, or 50 of several passes."),
+        typer.Option(
+            min=10, help="Fits per side with OpenDP's noise. Default 200; 50 for several passes."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the search and the fast noise.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the search and of the fast noise.")] = 0,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="Processes; each uses one core.")] = 2,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Also write a report here: NAME.md and NAME.json.")
+        Path | None, typer.Option("--out", help="Also write a report to NAME.md and NAME.json.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Try to tell two cohorts apart that differ in one patient, through the real fit.
+    """Try to distinguish two cohorts that differ in one patient, using the real fit.
 
-    Plays every ledger line and the whole bundle on the worst pair that it finds, with the best
-    possible test. Exit 0 if the claim stands, 1 if it fails.
+    Attacks each line of the ledger and the whole release with the best possible test, on the worst
+    pair of cohorts that it finds. Exit code 0 if the guarantee holds, 1 if it fails.
     """
     from longsynth.audit.game.game import play
 
@@ -104,13 +106,19 @@ def _of_release(run: Path, given: dict[str, object]) -> tuple["Plan", str]:
 
     if extra := [f"--{name}" for name, value in given.items() if value is not None]:
         raise Refused(
-            f"{run} already says what is claimed: leave out {', '.join(extra)}, or leave out RUN."
+            Code.OPTIONS_CONFLICT,
+            f"{run} already states these settings.",
+            f"Leave out {', '.join(extra)}, or leave out RUN.",
         )
     folder = run / "release" if (run / "release").is_dir() else run
     bundle = load_release(folder)
     budget = bundle.ledger.budget
     if budget is None:
-        raise Refused(f"{folder} makes no promise: there is nothing to attack.")
+        raise Refused(
+            Code.NOT_PRIVATE,
+            f"{folder} has no privacy guarantee, so there is nothing to attack.",
+            "Give a release of a private method.",
+        )
     planned = plan(
         bundle.schema,
         bundle.patients,
@@ -119,7 +127,7 @@ def _of_release(run: Path, given: dict[str, object]) -> tuple["Plan", str]:
         method=bundle.method,
         accounting=budget.accounting,
     )
-    return planned, f"Played at the settings of {folder}, with this software; no data were read."
+    return planned, f"Settings: those of {folder}, with this software. No data were read."
 
 
 def _of_settings(given: dict[str, object]) -> tuple["Plan", str]:
@@ -135,19 +143,22 @@ def _of_settings(given: dict[str, object]) -> tuple["Plan", str]:
     else:
         schema, where = load_schema(Path(str(path))), str(path)
         if missing := [f"--{name}" for name in SIMULATED if name not in wanted]:
-            raise Refused(f"a claim about {path} needs {', '.join(missing)} as well.")
+            raise Refused(
+                Code.OPTION_MISSING,
+                f"{path} alone does not define a guarantee.",
+                f"Add {', '.join(missing)}.",
+            )
     planned = plan(schema, **wanted)  # type: ignore[arg-type]
-    return planned, f"Played at the settings given, with {where}; no data were read."
+    return planned, f"Settings: as given, with {where}. No data were read."
 
 
 def _new_files(out: Path | None) -> tuple[Path, Path] | None:
-    """The two files of a report, which must not exist: known before minutes are spent."""
+    """Return the two files of a report. They must not exist, which is checked before the attack."""
     if out is None:
         return None
     files = out.with_suffix(".md"), out.with_suffix(".json")
     for path in files:
-        if path.exists():
-            raise Refused(f"{path} exists already: choose another --out, or remove it first.")
+        require_new(path)
     return files
 
 
@@ -208,7 +219,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
     with Progress(
         *columns, console=console, disable=not console.is_terminal, transient=True
     ) as bar:
-        task = bar.add_task("searching for the worst pair", total=None)
+        task = bar.add_task("searching for the worst pair of cohorts", total=None)
 
         def watch(done: int, total: int) -> None:
             bar.update(task, description="playing", completed=done, total=total)

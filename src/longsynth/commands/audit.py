@@ -1,4 +1,4 @@
-"""longsynth audit: judge one synthetic cohort against real patients."""
+"""`longsynth audit`: compare a synthetic cohort with real patients."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longsynth.commands.options import Json, print_json, say
+from longsynth.commands.options import Json
+from longsynth.commands.output import print_json, say
 from longsynth.system.text import cell
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from longsynth.audit.result import AuditResult
 
 ON_ATTACKS = (
-    "An attack that found nothing says nothing of other attacks: what bounds them is the ε in "
-    "the release's ledger."
+    "If these attacks find nothing, others still might. What limits every attack is the ε in the "
+    "release's ledger."
 )
 UTILITY = ("auroc", "auprc", "brier", "mean_prediction")
 FIDELITY = (
@@ -46,29 +47,29 @@ ATTACKS = (
 
 def audit(
     train: Annotated[Path, typer.Option(help="The cohort that was fitted.")],
-    test: Annotated[Path, typer.Option(help="Real patients that had no part in the fit.")],
+    test: Annotated[Path, typer.Option(help="Held-out real patients, who were not fitted.")],
     synthetic: Annotated[Path, typer.Option(help="A folder written by `longsynth sample`.")],
     out: Annotated[Path, typer.Option("--out", help="A folder that does not exist yet.")],
     control: Annotated[
         Path | None,
-        typer.Option(help="Real outsiders for the attacks; the test cohort if not given."),
+        typer.Option(help="Real non-members for the attacks. Default: the test cohort."),
     ] = None,
     canary: Annotated[
         Path | None,
         typer.Option(
             metavar="RUN",
-            help="The run that the synthetic patients come from: fit it again, 48 times and in "
-            "memory, with planted canaries. Releases and charges nothing.",
+            help="The run that produced the synthetic patients. Fits it again 48 times, in memory, "
+            "with planted canaries. Releases nothing and spends no budget.",
         ),
     ] = None,
     bootstrap: Annotated[
-        int, typer.Option(min=0, help="Resamples of patients for intervals; 0 for none.")
+        int, typer.Option(min=0, help="Bootstrap resamples for intervals; 0 for none.")
     ] = 200,
     json: Json = False,
 ) -> None:
     """Compare synthetic with real patients: utility, subgroups, fidelity and attacks.
 
-    The result is computed from real patients: keep it inside.
+    The result is computed from real patients: do not share it.
     """
     from longsynth.audit.agreement import require_agreement
     from longsynth.audit.audit import audit as judge
@@ -78,7 +79,7 @@ def audit(
     from longsynth.reading.tables import read_cohort
     from longsynth.show.audit_files import write_audit
     from longsynth.show.audit_panels import drawn_from, write_panels
-    from longsynth.system.errors import Refused
+    from longsynth.system.errors import Code, Refused
     from longsynth.system.folders import new_folder
 
     require_sklearn()
@@ -87,8 +88,10 @@ def audit(
         train_schema, trained = read_cohort(train)
         if refit and refit.patients != trained.patients:
             raise Refused(
+                Code.COHORTS_DISAGREE,
                 f"{canary} was fitted to {refit.patients:,} patients, but {train} has "
-                f"{trained.patients:,}: give the cohort that was fitted, or leave out --canary."
+                f"{trained.patients:,}.",
+                "Give the cohort that was fitted, or leave out --canary.",
             )
         test_schema, tested = read_cohort(test)
         drawn_schema, drawn = read_synthetic(synthetic)
@@ -116,12 +119,12 @@ def audit(
     from longsynth.show.terminal import stdout
 
     _show(stdout(), result)
-    say(f"Wrote {out}: computed from real patients, must not leave. Start with AUDIT.md.")
+    say(f"Wrote {out}. It is computed from real patients: do not share it. Start with AUDIT.md.")
 
 
 @contextmanager
 def _fits(wanted: bool) -> Iterator[Callable[[], None]]:
-    """A bar of fits with canaries, on standard error of a terminal only."""
+    """Show the progress of the canary fits, on a terminal only."""
     from longsynth.audit.attacks.canary import COPIES, REFITS
     from longsynth.system.progress import progress_bar
 
@@ -139,7 +142,7 @@ def _show(console: "Console", result: "AuditResult") -> None:
 
     console.print(_utility(result))
     console.print(_beside("fidelity", "Fidelity: distance from the test cohort", FIDELITY, result))
-    title = "Attacks, and the same on the training patients as they are"
+    title = "Attacks on the synthetic patients, and on the training patients themselves"
     console.print(_beside("attacks", title, ATTACKS, result))
     if canaries := _canaries(result):
         console.print(canaries)
@@ -147,7 +150,7 @@ def _show(console: "Console", result: "AuditResult") -> None:
     else:
         console.print(NO_CANARIES)
     if warnings := group_warnings(result):
-        say("\n- ".join(["Groups of which little can be said:", *warnings]))
+        say("\n- ".join(["Groups that are too small for firm conclusions:", *warnings]))
     console.print(ON_ATTACKS)
 
 
@@ -192,7 +195,7 @@ def _canaries(result: "AuditResult") -> "Table | None":
     from longsynth.show.audit_page import heading, shown
 
     scores = result.of("attacks", Source(REFITS))
-    title = f"Canaries: four planted, one, and none ({result.refitted})"
+    title = f"Canaries: four copies planted, one copy, and none ({result.refitted})"
     table = Table("", title=title, title_justify="left")
     table.add_column(REFITS, justify="right")
     for metric, score in scores.items():

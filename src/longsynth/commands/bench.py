@@ -4,7 +4,7 @@ from importlib.metadata import entry_points
 
 import typer
 
-from longsynth.system.errors import Refused
+from longsynth.system.errors import Code, Refused
 
 
 def bench(ctx: typer.Context) -> None:
@@ -12,8 +12,9 @@ def bench(ctx: typer.Context) -> None:
     lab = entry_points(group="longsynth.commands", name="bench")
     if not lab:
         raise Refused(
-            "the studies are not part of the package: clone the source of longsynth and run "
-            "`make install` in it."
+            Code.LAB_MISSING,
+            "the studies are not part of the installed package.",
+            "Clone the source of longsynth and run `make install` in it.",
         )
     studies = typer.main.get_command(next(iter(lab)).load())
     code = studies(args=ctx.args, prog_name="longsynth bench", standalone_mode=False)

@@ -1,4 +1,4 @@
-"""`longsynth budget`: the book that adds up what all fits about the same people cost."""
+"""`longsynth budget`: the book that adds up what all fits of the same patients cost."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from longsynth.commands.by_example import command
-from longsynth.commands.findings import tell
-from longsynth.commands.options import USUAL, Accounting, Json, print_json, say
+from longsynth.commands.options import DEFAULT_ACCOUNTINGS, Accounting, Json, command
+from longsynth.commands.output import print_json, say, show_findings
 from longsynth.system.text import PROMISE, cell, command_line
 
 if TYPE_CHECKING:
@@ -19,11 +18,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Keep a budget book: caps on what all fits about the same people may cost together.",
+    help="Keep a budget book: limits on what all fits of the same patients may cost together.",
 )
 
 
-BookFile = Annotated[Path, typer.Argument(metavar="BOOK", help="The file of the book.")]
+BookFile = Annotated[Path, typer.Argument(metavar="BOOK", help="The file that holds the book.")]
 
 
 @command(app, "budget init ward.book --owner 'the clinic'")
@@ -44,15 +43,16 @@ def init(
 @command(app, "budget grant ward.book --dataset ward --epsilon 8 --delta 1e-6")
 def grant(
     book: BookFile,
-    dataset: Annotated[str, typer.Option(help="The id that the owner gives to these people.")],
-    epsilon: Annotated[float, typer.Option(help="ε of all fits together, fixed for good.")],
+    dataset: Annotated[str, typer.Option(help="The owner's name for these patients.")],
+    epsilon: Annotated[float, typer.Option(help="ε of all fits together; it is final.")],
     delta: Annotated[float, typer.Option(help="δ of all fits together.")],
-    accounting: Accounting = USUAL,
+    accounting: Accounting = DEFAULT_ACCOUNTINGS,
     parent: Annotated[
-        str | None, typer.Option(help="A dataset that holds these people too, and pays as well.")
+        str | None,
+        typer.Option(help="A dataset that includes these patients; it pays too."),
     ] = None,
 ) -> None:
-    """Fix the cap of a dataset, before its first fit. It can never be changed."""
+    """Set the cap of a dataset before its first fit. It can never be changed."""
     from longsynth.govern.book import Book
     from longsynth.privacy.budget import Budget
 
@@ -75,7 +75,7 @@ def show(
     book: BookFile,
     json: Json = False,
 ) -> None:
-    """Show caps, what is spent and left of each, every entry, and the head to countersign."""
+    """Show every cap, what is spent and left of it, every entry, and the head to write down."""
     from longsynth.govern.book import Book
 
     found = Book(book).read()
@@ -90,8 +90,8 @@ def show(
     console.print(_datasets(found.balance))
     console.print(_entries(found))
     say(  # not through the console, which would break the head on a narrow screen
-        "The guarantee for all fits together is the cap; what is spent so far is not by itself "
-        f"one.\nHead after entry {len(found.events)}: {found.head}"
+        "The guarantee for all fits together is the cap, not the amount spent so far.\n"
+        f"Head after entry {len(found.events)}: {found.head}"
     )
 
 
@@ -99,22 +99,23 @@ def show(
 def verify(
     book: BookFile,
     head: Annotated[
-        list[str] | None, typer.Option(help="A head noted elsewhere, which must occur.")
+        list[str] | None,
+        typer.Option(help="A head you wrote down elsewhere; it must occur."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Check a book from its first entry on. Exit 0 if all holds, else 1.
+    """Check a book from its first entry. Exit code 0 if every check passes, else 1.
 
-    Without --head, a book put back to an earlier state looks right: note heads elsewhere.
+    A book that was reset to an earlier state can only be detected with --head.
     """
     from longsynth.govern.book import Book
 
     findings = Book(book).verify(head or [])
-    tell(
+    show_findings(
         findings,
         json=json,
-        after="Countersign the head: have someone who cannot write to the book note it, and give "
-        "it with --head next time.",
+        after="Let someone who cannot write to the book write down its head, and give that with "
+        "--head next time.",
         failing="do not charge to this book.",
     )
 
@@ -171,7 +172,7 @@ def _entries(found: "Examined") -> "Table":
 
 
 def _as_a_tree(balance: "Balance") -> "list[tuple[Standing, int]]":
-    """Each dataset under its parent, in the order in which they were granted."""
+    """Return each dataset below its parent, in the order in which they were granted."""
     paths = {
         name: [s.grant.dataset for s in reversed(balance.lineage(name))]
         for name in balance.standings

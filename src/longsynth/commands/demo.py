@@ -1,9 +1,20 @@
-"""demo: the main job in one go."""
+"""`longsynth demo`: the main job end to end on simulated patients, and a look at the result."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+from longsynth.system.errors import Code, ReleaseError
+from longsynth.system.text import cell, command_line
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from longsynth.show.compare import Row
+
+# tab:configuration, on its first seed
+SEED, PATIENTS, EPSILON, DELTA, SYNTHETIC_SEED = 11, 720, 12.0, 1e-5, 7
 
 
 def demo(
@@ -11,7 +22,81 @@ def demo(
         "demo"
     ),
 ) -> None:
-    """Simulate, fit, sample and verify in one go, and compare real with synthetic."""
-    from longsynth.commands.demo_run import run_demo
+    """Simulate, fit, sample and verify in one go, and compare real with synthetic patients."""
+    import json
+    from dataclasses import asdict
 
-    run_demo(out)
+    from longsynth.methods import DEFAULT
+    from longsynth.methods.registry import model_of
+    from longsynth.reading.simulation import simulate, simulated_schema
+    from longsynth.reading.tables import read_cohort
+    from longsynth.release.folder import load_release
+    from longsynth.release.run import run_fit
+    from longsynth.release.synthetic_folder import Recipe, write_synthetic
+    from longsynth.release.verify import verify
+    from longsynth.sample import sample
+    from longsynth.show.compare import compare
+    from longsynth.show.plots import plot_all
+    from longsynth.show.terminal import stdout
+    from longsynth.system.folders import new_folder, write_whole
+    from longsynth.writing.writer import write_cohort
+
+    console = stdout()
+    with new_folder(out) as scratch:
+        cohort, run, synthetic = (scratch / name for name in ("cohort", "run", "synthetic"))
+        cohort.mkdir()
+        synthetic.mkdir()
+        console.print(f"1. simulate  {PATIENTS} patients, seed {SEED}")
+        write_cohort(cohort, simulated_schema(), simulate(PATIENTS, seed=SEED).batches())
+        console.print(f"2. fit       ε = {EPSILON:g}, δ = {DELTA:g}, method '{DEFAULT}'")
+        run_fit(cohort, run, epsilon=EPSILON, delta=DELTA)
+        console.print(f"3. sample    {PATIENTS} synthetic patients, seed {SYNTHETIC_SEED}")
+        bundle = load_release(run / "release")
+        model = model_of(bundle)
+        write_synthetic(synthetic, model, Recipe(bundle.fingerprint, PATIENTS, SYNTHETIC_SEED))
+        findings = verify(run / "release", synthetic)
+        good = sum(finding.good for finding in findings)
+        console.print(f"4. verify    {good} of {len(findings)} checks passed\n")
+        if good < len(findings):
+            raise ReleaseError(
+                Code.RELEASE_ALTERED,
+                "the demo's own release does not verify.",
+                "Please report this.",
+            )
+        schema, real = read_cohort(cohort)
+        patients = sample(model, PATIENTS, seed=SYNTHETIC_SEED)
+        rows = compare(schema, real, patients)
+        internal = run / "internal"
+        write_whole(
+            internal / "comparison.json", json.dumps([asdict(r) for r in rows], indent=2).encode()
+        )
+        plots = plot_all(schema, real, patients, internal)
+        console.print(_table(rows))
+    shown = cell(out)
+    plotted = " and two plots" if plots else ""
+    board = cell(command_line("dossier", out / "run", "--out", "dossier.html"))
+    console.print(f"""
+Where to look:
+  {shown}/run/release/STATEMENT.md   the privacy guarantee, for a board
+  {shown}/run/release/ledger.json    every released number, and what it cost
+  {shown}/synthetic/                 the synthetic cohort, in the same format as {shown}/cohort/
+  {shown}/run/internal/              the comparison{plotted}; shows real patients, do not share it
+For a board, as one page: {board}""")
+    if not plots:
+        console.print("Plots need matplotlib: pip install 'longsynth[plots]'.", markup=False)
+
+
+def _table(rows: list["Row"]) -> "Table":
+    from rich.table import Table
+
+    table = Table(
+        title="Real and synthetic patients (weighted)", title_justify="left", pad_edge=False
+    )
+    for column in ("variable", "mean", "synth.", "sd", "synth.", "missing", "synth."):
+        side: Literal["left", "right"] = "left" if column == "variable" else "right"
+        table.add_column(column, justify=side, overflow="fold")
+    for row in rows:
+        (a, b, c), (x, y, z) = row.real, row.synthetic
+        name = f"{cell(row.name)} [dim]{cell(row.unit)}[/]"
+        table.add_row(name, f"{a:.2f}", f"{x:.2f}", f"{b:.2f}", f"{y:.2f}", f"{c:.1%}", f"{z:.1%}")
+    return table

@@ -1,11 +1,11 @@
-"""longsynth dossier: a release, or a release beside its audit, as one page."""
+"""`longsynth dossier`: a release, with or without its audit, as one page."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from longsynth.commands.options import say
+from longsynth.commands.output import say
 
 REDRAWS = 8
 
@@ -18,24 +18,24 @@ def dossier(
     out: Annotated[Path, typer.Option("--out", help="A new file: dossier.html.")],
     audit: Annotated[
         Path | None,
-        typer.Option(help="A folder of `longsynth audit`: makes the internal edition."),
+        typer.Option(help="A folder that `longsynth audit` wrote: makes the internal edition."),
     ] = None,
     governance: Annotated[
-        Path | None, typer.Option(help="The governance form of the fit, to be printed too.")
+        Path | None, typer.Option(help="The governance form of the fit, to include.")
     ] = None,
     pdf: Annotated[
-        bool, typer.Option("--pdf", help="Also write it as PDF beside, through Chromium.")
+        bool, typer.Option("--pdf", help="Also write a PDF file, using Chromium.")
     ] = False,
     redraws: Annotated[
         int,
-        typer.Option(min=0, max=1000, help="Redraws of the noise behind its bands; 0 for none."),
+        typer.Option(min=0, max=1000, help="Redraws of the noise for the bands; 0 for none."),
     ] = REDRAWS,
 ) -> None:
-    """Make a page of a release, for a board: the promise, the ledger, the pictures, the checks.
+    """Make one page about a release for a board: guarantee, ledger, charts and checks.
 
     The public edition is made from the release alone.
 
-    With --audit it holds figures about real patients: keep it inside.
+    With --audit it contains figures about real patients: do not share it.
     """
     from longsynth.show.dossier.writing import write_dossier
 
@@ -44,4 +44,4 @@ def dossier(
     if audit is None:
         say(f"Wrote {files}: the public edition, from the release alone.")
     else:
-        say(f"Wrote {files}: the internal edition. It shows real patients; NOT FOR RELEASE.")
+        say(f"Wrote {files}: the internal edition. It shows real patients: NOT FOR RELEASE.")

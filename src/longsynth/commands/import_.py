@@ -1,4 +1,5 @@
-"""import: from a hospital's tables to a cohort folder. Its output is for the data holder alone."""
+"""`longsynth import`: from a hospital's tables to a cohort folder. Its output is for the data
+holder only."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from longsynth.commands.options import say
+from longsynth.commands.output import say
 from longsynth.system.text import command_line
 
 
@@ -19,42 +20,41 @@ class Formats(StrEnum):
 
 
 def import_(
-    form: Annotated[Formats, typer.Argument(metavar="events|meds|omop", help="What it is.")],
+    form: Annotated[Formats, typer.Argument(metavar="events|meds|omop", help="The format.")],
     source: Annotated[
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="A folder; for OMOP also a DuckDB file or postgresql://user@host/database, with "
+            help="A folder. For OMOP also a DuckDB file or postgresql://user@host/database, with "
             "the password in PGPASSWORD.",
         ),
     ],
-    schema: Annotated[Path, typer.Option(help="The schema, with its mapping under 'source'.")],
+    schema: Annotated[Path, typer.Option(help="The schema, with the mapping under 'source'.")],
     out: Annotated[Path, typer.Option("--out", help="A folder that does not exist yet.")],
 ) -> None:
     """Turn tables (CSV or Parquet), a MEDS dataset or an OMOP database into a cohort folder.
 
-    Every row of the patient table becomes a patient. What could not be read is counted in
-    COHORT/internal/import.json. Both that file and what is printed here are for the data holder.
+    Every row of the patient table becomes one patient. COHORT/internal/import.json counts what
+    could not be read. That file and the output of this command are for the data holder only.
     """
     from longsynth.reading.importing import import_cohort
 
     with _steps() as step:
-        found = import_cohort(form.value, source, schema, out, step)
-    for note in found.notes:
+        imported = import_cohort(form.value, source, schema, out, step)
+    for note in imported.notes:
         say(f"Note: {note}")
     say(
-        f"Wrote {found.patients:,} patients and {found.variables} variables to {out}: "
+        f"Wrote {imported.patients:,} patients and {imported.variables} variables to {out}: "
         "patients.parquet, observations.parquet, schema.yaml.\n"
-        f"What could not be mapped is counted in {out / 'internal/import.json'}: raw facts about "
-        "patients, must not leave.\n"
+        f"{out / 'internal/import.json'} counts what could not be mapped. It contains raw facts "
+        "about patients: do not share it.\n"
         f"Next: {command_line('check', out)}"
     )
 
 
 @contextmanager
 def _steps() -> Iterator[Callable[[str], None]]:
-    """A bar on standard error, on a terminal only. It names steps and counts no rows, which are
-    private."""
+    """Show the steps on a terminal. Rows are private, so they are not counted."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 

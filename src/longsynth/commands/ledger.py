@@ -1,10 +1,11 @@
-"""ledger: the account of a release."""
+"""`longsynth ledger`: the privacy ledger of a release."""
 
-from longsynth.commands.options import Json, Release, print_json, say
+from longsynth.commands.options import Json, Release
+from longsynth.commands.output import print_json, say
 
 
 def ledger(release: Release, json: Json = False) -> None:
-    """Show the account of a release: every number that left, and what it cost."""
+    """Show the ledger of a release: every number that was released, and what it cost."""
     from longsynth.methods.registry import private_method
     from longsynth.release.folder import load_release
     from longsynth.release.statement import ledger_json

@@ -1,18 +1,19 @@
-"""methods: the generators and what each guarantees."""
+"""`longsynth methods`: the methods and what each guarantees."""
 
-from longsynth.commands.options import Json, print_json, say
+from longsynth.commands.options import Json
+from longsynth.commands.output import print_json, say
 from longsynth.system.text import cell
 
 
 def methods(json: Json = False) -> None:
-    """List the generators and what each guarantees."""
+    """List the methods and what each guarantees."""
     from longsynth.methods import DEFAULT
     from longsynth.methods.method import PrivateMethod
     from longsynth.methods.origins import origin_of
     from longsynth.methods.registry import all_methods
 
-    found = all_methods()
-    private = {name: isinstance(method, PrivateMethod) for name, method in found.items()}
+    available = all_methods()
+    private = {name: isinstance(method, PrivateMethod) for name, method in available.items()}
     if json:
         print_json(
             [
@@ -23,7 +24,7 @@ def methods(json: Json = False) -> None:
                     "summary": m.summary,
                     "distribution": origin_of(m).distribution,
                 }
-                for n, m in found.items()
+                for n, m in available.items()
             ]
         )
         return
@@ -33,14 +34,14 @@ def methods(json: Json = False) -> None:
 
     table = Table("method", "guarantee", "what it does", pad_edge=False)
     others: dict[str, str] = {}
-    for name in sorted(found, key=lambda name: not private[name]):
-        origin = origin_of(found[name])
+    for name in sorted(available, key=lambda name: not private[name]):
+        origin = origin_of(available[name])
         guarantee = "(ε, δ) per patient" if private[name] else "NOT PRIVATE"
         if private[name] and not origin.ours:
-            guarantee = "(ε, δ), not proved"
+            guarantee = "(ε, δ), not proved by us"
             others[name] = origin.named
-        table.add_row(cell(name), guarantee, cell(found[name].summary))
+        table.add_row(cell(name), guarantee, cell(available[name].summary))
     stdout().print(table)
     for name, package in others.items():
-        say(f"'{name}' comes from {package}: longsynth has not proved its sensitivity.")
-    say(f"`longsynth fit` takes {DEFAULT}, unless --method names another.")
+        say(f"'{name}' comes from {package}. longsynth has not proved its sensitivity.")
+    say(f"`longsynth fit` uses {DEFAULT} unless you give --method.")

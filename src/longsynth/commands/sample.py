@@ -1,13 +1,13 @@
-"""sample: synthetic patients from a release, which is all that it reads."""
+"""`longsynth sample`: synthetic patients from a release, which is all that it reads."""
 
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from longsynth.commands.engine import Engine, Engines, Master, require_local
-from longsynth.commands.options import Jobs, Out, Release, say
-from longsynth.privacy.errors import Refused
+from longsynth.commands.options import Engine, Engines, Jobs, Master, Out, Release, require_local
+from longsynth.commands.output import say
+from longsynth.system.errors import Code, Refused
 from longsynth.system.text import command_line
 
 
@@ -22,18 +22,19 @@ def sample(
     release: Release,
     patients: Annotated[int, typer.Option(min=1, help="How many synthetic patients.")],
     seed: Annotated[
-        int, typer.Option(min=0, help="Public: the same seed draws the same patients.")
+        int, typer.Option(min=0, help="Public. The same seed gives the same patients.")
     ],
     out: Out,
     where: Annotated[
-        list[str] | None, typer.Option(help="Draw only from a level of the schema, e.g. event=1.")
+        list[str] | None,
+        typer.Option(help="Only these patients, for example event=1."),
     ] = None,
     form: Annotated[
         Forms,
         typer.Option(
             "--format",
             help="cohort: wide rows; events: long rows; meds: MEDS 0.4; parts: wide rows in many "
-            "files, the only one on Spark.",
+            "files (the only format on Spark).",
         ),
     ] = Forms.cohort,
     engine: Engine = Engines.local,
@@ -55,14 +56,18 @@ def sample(
     raw = holds_disclosed(release)
     bundle = read_disclosed(release) if raw else load_release(release)
     model = model_of(bundle)
-    chosen = _levels(where or [])
+    levels = _levels(where or [])
     if engine == Engines.spark:
         if raw or form not in (Forms.cohort, Forms.parts):
-            raise Refused("Spark writes --format parts, and of a release only.")
+            raise Refused(
+                Code.OPTIONS_CONFLICT,
+                "Spark can only write --format parts, and only from a release.",
+                "Leave out --engine spark.",
+            )
         form = Forms.parts
     else:
         require_local(master)
-    recipe = Recipe(bundle.fingerprint, patients, seed, chosen, not raw, form.value)
+    recipe = Recipe(bundle.fingerprint, patients, seed, levels, not raw, form.value)
     with new_folder(out, owner_only=raw) as scratch, progress_bar() as progress:
         if engine == Engines.spark:
             progress.add_task("sample", total=None)
@@ -73,12 +78,12 @@ def sample(
         if raw:
             (scratch / "NOT_FOR_RELEASE.md").write_text(MARK, encoding="utf-8")
     if raw:
-        say(f"Wrote {patients:,} NOT PRIVATE records to {out}: they must not leave.")
+        say(f"Wrote {patients:,} records to {out}. They are NOT PRIVATE: do not share them.")
         return
     weight = "Column 'weight' of patients.parquet" if form != Forms.meds else "SAMPLING_WEIGHT"
     say(
-        f"Wrote {patients:,} synthetic patients to {out}. {weight} says how much each "
-        f"counts{' among those asked for' if where else ''}.\n"
+        f"Wrote {patients:,} synthetic patients to {out}. {weight} is the weight of each patient"
+        f"{' among those selected' if where else ''}.\n"
         f"Next: {command_line('verify', release, out)}"
     )
 
@@ -86,7 +91,15 @@ def sample(
 def _levels(where: list[str]) -> dict[str, str]:
     pairs = [condition.partition("=") for condition in where]
     if any(not (name and equals and level) for name, equals, level in pairs):
-        raise Refused("--where takes name=level, for instance --where event=1.")
+        raise Refused(
+            Code.OPTION_UNUSABLE,
+            "--where takes name=level.",
+            "For example: --where event=1.",
+        )
     if len({name for name, _, _ in pairs}) < len(pairs):
-        raise Refused("--where names a column twice; give one level for each.")
+        raise Refused(
+            Code.OPTION_UNUSABLE,
+            "--where names a column twice.",
+            "Give one level for each column.",
+        )
     return {name: level for name, _, level in pairs}

@@ -1,17 +1,18 @@
-"""simulate: patients that never lived, to try everything on."""
+"""`longsynth simulate`: simulated patients, to try everything on."""
 
 from typing import Annotated
 
 import typer
 
-from longsynth.commands.options import Out, say
+from longsynth.commands.options import Out
+from longsynth.commands.output import say
 from longsynth.system.text import command_line
 
 
 def simulate(
     out: Out,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the patients.")] = 11,
-    patients: Annotated[int, typer.Option(min=1, help="How many patients.")] = 720,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the simulation.")] = 11,
+    patients: Annotated[int, typer.Option(min=1, help="The number of patients.")] = 720,
 ) -> None:
     """Write a cohort of simulated patients: the paper's population."""
     from longsynth.reading.simulation import simulate as draw

@@ -1,4 +1,4 @@
-"""status: what stands in a folder, and what to type next."""
+"""`longsynth status`: what a folder is, and what to type next."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -6,31 +6,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from longsynth.commands.findings import held
-from longsynth.commands.options import Json, print_json, say
+from longsynth.commands.options import Json
+from longsynth.commands.output import passed, print_json, say
 from longsynth.system.text import cell
 
 if TYPE_CHECKING:
     from longsynth.release.status import Standing
 
 KINDS = {
-    "release": "a release: may leave with the promise below",
-    "not private": "NOT PRIVATE: learnt without protection, must not leave",
+    "release": "a release: you may share it with the guarantee below",
+    "not private": "NOT PRIVATE: learned without protection, do not share it",
     "synthetic": "synthetic patients",
-    "cohort": "a cohort of patients: must not leave",
-    "export": "patients in CSV files: must not leave",
+    "cohort": "a cohort of patients: do not share it",
+    "export": "patients in CSV files: do not share it",
 }
 
 
 def status(
     folder: Annotated[
-        Path, typer.Argument(metavar="RUN", help="A run; or a release, synthetic data, a cohort.")
+        Path, typer.Argument(metavar="RUN", help="A run, a release, synthetic data or a cohort.")
     ],
     json: Json = False,
 ) -> None:
-    """Say what stands in a run folder, whether it holds, and what to type next.
+    """Say what a folder is, whether its checks pass, and what to type next.
 
-    Reads no patient. Exit 0, or 1 if a check of the release fails.
+    Reads no patient. Exit code 0, or 1 if a check of the release fails.
     """
     from longsynth.release.status import standing
 
@@ -65,14 +65,16 @@ def _show(found: "Standing") -> None:
     for name, text in _lines(found):
         table.add_row(cell(name), cell(text))
     console = stdout()
-    what = KINDS[found.kind] if found.holds else "NOT as longsynth wrote it: do not rely on it"
+    what = (
+        KINDS[found.kind] if found.holds else "CHANGED since longsynth wrote it: do not rely on it"
+    )
     console.print(cell(f"{found.folder}: {what}"), highlight=False, style="bold")
     console.print(table)
     for finding in found.findings:
         if finding.caution or not finding.good:
             say(f"{'NOTE' if finding.good else 'FAIL'} {finding.sentence}")
     say("Next:")  # not through the console, which would break a command in two
-    for command in found.next or ("nothing: it must not leave, and there is no promise to check",):
+    for command in found.next or ("nothing: do not share it; there is no guarantee to check",):
         say(f"  {command}")
 
 
@@ -91,7 +93,7 @@ def _lines(found: "Standing") -> list[tuple[str, str]]:
             ),
         ]
     if found.kind in ("cohort", "export"):
-        return [("schema", "schema.yaml is there" if facts["schema"] else "there is none yet")]
+        return [("schema", "schema.yaml" if facts["schema"] else "none yet")]
     return [("method", str(facts.get("method")))] if facts else _checked(found)
 
 
@@ -101,9 +103,9 @@ def _promise(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
     accounts = [
         (
-            "of its cap",
+            "budget cap",
             f"{bar(a['spent_rho'] / a['cap_rho'])} ρ = {a['spent_rho']:.6g} of "
-            f"{a['cap_rho']:.6g} spent for '{a['dataset']}' once this fit had paid",
+            f"{a['cap_rho']:.6g} spent for '{a['dataset']}', including this fit",
         )
         for a in facts["accounts"]
     ]
@@ -122,22 +124,24 @@ def _promise(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _vouched(facts: dict[str, Any]) -> list[tuple[str, str]]:
     book, form = facts["book_entry"], facts["governance"]
-    signed = "no one signed it"
+    signed = "not signed"
     if facts["signed"]:
-        signed = (
-            f"yes, by {facts['signed_by'] or 'someone who gave no name'}; whose key it is, only "
-        )
-        signed += "verify --key can say"
+        signer = facts["signed_by"] or "someone who gave no name"
+        signed = f"by {signer}; check the key with verify --key"
     return [
-        ("budget book", f"entry {book}" if book else "none: repeated fits do not add up"),
+        ("budget book", f"entry {book}" if book else "none: repeated fits are not added up"),
         ("governance", f"form {form}" if form else "no form"),
-        ("fitted by", facts["fitted_by"] or "not said"),
+        ("fitted by", facts["fitted_by"] or "not stated"),
         ("signed", signed),
     ]
 
 
 def _checked(found: "Standing") -> list[tuple[str, str]]:
     good, count = sum(finding.good for finding in found.findings), len(found.findings)
-    checked = f"all {held(found.findings)}" if found.holds else f"{count - good} of {count} FAIL"
-    drawn = ", ".join(map(str, found.drawn)) or "nothing beside it"
+    checked = (
+        f"all {passed(found.findings)}"
+        if found.holds
+        else f"{count - good} of {count} checks FAILED"
+    )
+    drawn = ", ".join(map(str, found.drawn)) or "nothing in this folder"
     return [("verified", checked), ("drawn from it", drawn)]

@@ -64,6 +64,14 @@ class Code(StrEnum):
     NAME_UNUSABLE = "name-unusable"
     PASSPHRASE_WRONG = "passphrase-wrong"
     SIGNATURE_MALFORMED = "signature-malformed"
+    # commands
+    ARGUMENT_NOT_PRINTABLE = "argument-not-printable"
+    COHORTS_DISAGREE = "cohorts-disagree"
+    FILE_MISSING = "file-missing"
+    LAB_MISSING = "lab-missing"
+    OPTION_MISSING = "option-missing"
+    OPTION_UNUSABLE = "option-unusable"
+    PASSPHRASE_MISSING = "passphrase-missing"
 
 
 class SchemaError(Refused):

@@ -1,6 +1,6 @@
 """Ctrl-C while a command is still being loaded: one sentence, and an end by that very signal.
 
-`commands/ending.py` takes over once there is anything to clean up. Nothing is imported here that
+`commands/exit.py` takes over once there is anything to clean up. Nothing is imported here that
 Python has not loaded already: until the handler is set, Python itself answers, with a traceback.
 """
 

@@ -1,14 +1,14 @@
 """How a command ends: one sentence, no traceback, and an exit code that a script can rely on.
 
 0    done
-1    checked, and found wanting (verify, bench paper)
+1    a check failed (verify, bench paper)
 2    refused: wrong input, no space, no permission; the sentence names the remedy
-3    a fault of longsynth or of the machine
-129  the terminal hung up (SIGHUP), 130  Ctrl-C (SIGINT), 143  told to end (SIGTERM)
-141  nobody reads standard output any more, as in `longsynth methods | head -1`
+3    a bug in longsynth, or a fault of the machine
+129  the terminal closed (SIGHUP), 130  Ctrl-C (SIGINT), 143  asked to end (SIGTERM)
+141  nobody reads standard output any longer, as in `longsynth methods | head -1`
 
-After a signal the process cleans up and then ends by that very signal, so that a shell's loop ends
-with it instead of starting, and paying for, the next fit. A shell shows the codes above.
+After a signal the process cleans up and then ends by that same signal. A loop in a shell then ends
+too, instead of starting (and paying for) the next fit. A shell shows the codes above.
 """
 
 import atexit
@@ -34,12 +34,12 @@ from longsynth.system.text import lines
 STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 PIPE_CLOSED = 128 + signal.SIGPIPE
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-GO_ON = "An output folder that is there is whole; if yours is not, run the same command again."
+RUN_AGAIN = "Output folders that exist are complete. If yours is missing, run the command again."
 
 
 @dataclass(slots=True, eq=False)
 class _Stop:
-    """A signal's handler. It raises while a command runs, and only remembers afterwards."""
+    """Handles a signal. It raises while a command runs, and only records the signal afterwards."""
 
     number: int = 0
     raising: bool = True
@@ -49,15 +49,15 @@ class _Stop:
         if self.raising:
             raise KeyboardInterrupt
 
-    def unheard(self, found: "sys.UnraisableHookArgs") -> None:
-        """Raise an interrupt again that came where Python cannot raise one, such as a clean-up in
-        the middle of an import. Print nothing, whatever it was: it could quote a record."""
-        if self.raising and found.exc_type is KeyboardInterrupt:
+    def unraisable(self, lost: "sys.UnraisableHookArgs") -> None:
+        """Repeat an interrupt that came where Python cannot raise one, such as a clean-up during an
+        import. Print nothing, whatever it was: it could quote a record."""
+        if self.raising and lost.exc_type is KeyboardInterrupt:
             main = main_thread().ident or 0  # whose sleep a signal of another thread does not end
             Timer(0.05, signal.pthread_kill, (main, self.number)).start()
 
     def end(self) -> None:
-        """End by the signal; in vain for the first process of a container, which just exits."""
+        """End by the signal. The first process of a container ignores it and just exits."""
         signal.signal(self.number, signal.SIG_DFL)
         os.kill(os.getpid(), self.number)
 
@@ -69,7 +69,7 @@ def run(command: Callable[[], object]) -> NoReturn:
     before = {n: h for n in STOPS if (h := signal.getsignal(n)) is not signal.SIG_IGN}
     for number in before:  # nohup and & have some ignored: they stay so
         signal.signal(number, stop)
-    hook, sys.unraisablehook = sys.unraisablehook, stop.unheard
+    hook, sys.unraisablehook = sys.unraisablehook, stop.unraisable
     code = _said(*_outcome(command, stop))
     if code - 128 not in STOPS:
         atexit.unregister(stop.end)
@@ -84,19 +84,19 @@ def _outcome(command: Callable[[], object], stop: _Stop) -> tuple[int, str]:
         command()
     except BaseException as error:  # noqa: BLE001  a traceback could quote a patient's value
         stop.raising = False
-        return _judged(error, stop.number)
+        return _explained(error, stop.number)
     stop.raising = False
     return 0, ""
 
 
-def _judged(error: BaseException, stopped: int) -> tuple[int, str]:
+def _explained(error: BaseException, stopped: int) -> tuple[int, str]:
     """Return the exit code and a sentence; a signal explains any error that came after it."""
     chain = list(_chain(error))
     after = " ".join(dict.fromkeys(note for one in chain for note in notes(one)))
     if isinstance(error, SystemExit) and not error.code:
         return 0, ""
     if stopped:
-        return 128 + stopped, f"interrupted ({signal.Signals(stopped).name}). {after or GO_ON}"
+        return 128 + stopped, f"interrupted ({signal.Signals(stopped).name}). {after or RUN_AGAIN}"
     if any(isinstance(one, BrokenPipeError) for one in chain):
         return PIPE_CLOSED, ""
     if isinstance(error, SystemExit):
@@ -108,12 +108,12 @@ def _judged(error: BaseException, stopped: int) -> tuple[int, str]:
     if isinstance(error, OSError):
         return 2, f"{_system(error)} {after}"
     if isinstance(error, MemoryError):
-        return 2, f"there is not enough memory: use a machine with more, or fewer columns. {after}"
+        return 2, f"there is not enough memory. Use a larger machine, or fewer columns. {after}"
     place = traceback.extract_tb(error.__traceback__)[-1]
     return 3, (
-        f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}. Its "
-        "text is withheld, as it could quote a record. Please report the place, or call the Python "
-        f"API to see more. {after}"
+        f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}. The "
+        "message is hidden because it could quote a record. Please report this place, or use the "
+        f"Python API to see more. {after}"
     )
 
 
@@ -127,13 +127,13 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _system(error: OSError) -> str:
-    """A sentence for what no one else has given one: outputs have theirs."""
+    """Explain an error of the operating system that no other part has explained."""
     from tempfile import gettempdir
 
     try:
         temporary = gettempdir()
     except OSError:
-        return "no temporary folder can be written: set TMPDIR to one that can."
+        return "there is no temporary folder to write to. Set TMPDIR to one."
     if error.errno in FULL:
         lost = f"the temporary folder {temporary}" if error.filename else "standard output"
         return f"{lost} could not be written: {os.strerror(error.errno)}."
