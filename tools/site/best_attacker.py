@@ -19,7 +19,7 @@ MARKED = re.compile(
 
 def table() -> str:
     lines = [
-        "| ε, at δ = 10⁻⁵ | area under his ROC curve (chance 0.5) | patients found at 1 % false "
+        "| ε, at δ = 10⁻⁵ | area under the ROC curve (chance 0.5) | patients found at 1 % false "
         "alarms (chance 1 %) | odds move by at most a factor of |",
         "|---|---|---|---|",
     ]
