@@ -72,10 +72,10 @@ def section(content: dict[str, Any]) -> str:
     releases = sum(h["releases"] for h in honest)
     rows = [
         f"Measured with {content['patients']:,} simulated patients at ε = {content['epsilon']:g}: "
-        f"of {releases:,} honest releases {rejected} are rejected and {unusual} are called",
-        f"unusual. A cell says which part of {tries} forged releases is rejected if all lines are "
-        "forged; then, on how many",
-        "lines a forgery of that line alone is rejected most of the time.",
+        f"of {releases:,} honest releases, {rejected} were rejected and {unusual} were reported",
+        f"as unusual. Each cell shows the share of {tries} forged releases that were rejected when "
+        "all lines were forged, and then on",
+        "how many lines a forgery of that line alone was rejected most of the time.",
         "",
         "| forged | " + " | ".join(f"`{m}`" for m in methods) + " |",
         "|---|" + "---:|" * len(methods),

@@ -1,4 +1,4 @@
-"""The commands on Spark, as the README and the page write them."""
+"""The commands on Spark, as docs/spark.md shows them."""
 
 import os
 import re
@@ -30,12 +30,12 @@ def longsynth(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 @pytest.mark.skipif(bool(why_not()), reason=why_not())
-def test_the_readmes_commands_for_spark_run_as_written_and_spark_prints_nothing(
+def test_the_pages_local_commands_run_as_written_and_spark_prints_nothing(
     tmp_path: Path,
 ) -> None:
-    readme = (ROOT / "README.md").read_text()
-    blocks = re.findall(r"^```\w*\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)
-    (block,) = (found for found in blocks if "--engine" in found)
+    page = (ROOT / "docs/spark.md").read_text()
+    blocks = re.findall(r"^```\w*\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    (block,) = (text for text in blocks if "local[2]" in text)
     assert longsynth(tmp_path, "simulate", "--patients", "60", "--out", "cohort").returncode == 0
     for line in block.strip().splitlines():
         program, *arguments = shlex.split(line)
