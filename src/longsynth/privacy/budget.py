@@ -43,21 +43,14 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.accounting not in ACCOUNTINGS:
-            known = ", ".join(ACCOUNTINGS)
             unknown = f"accounting {self.accounting!r} is unknown."
-            raise Refused("budget-unusable", unknown, f"Use {known}.")
+            raise Refused("budget-unusable", unknown, f"Use {', '.join(ACCOUNTINGS)}.")
         if not 1e-6 <= self.epsilon <= LARGEST_EPSILON:
-            raise Refused(
-                "budget-unusable",
-                f"epsilon {self.epsilon} is not usable.",
-                f"Give a number from 0.000001 to {LARGEST_EPSILON}; 1 to 12 is the usual range.",
-            )
+            remedy = f"Give a number from 0.000001 to {LARGEST_EPSILON}; 1 to 12 is usual."
+            raise Refused("budget-unusable", f"epsilon {self.epsilon} is not usable.", remedy)
         if not SMALLEST_DELTA <= self.delta < 1:
-            raise Refused(
-                "budget-unusable",
-                f"delta {self.delta} is not usable.",
-                f"Give a number from {SMALLEST_DELTA} to 1 / (10 · the number of patients).",
-            )
+            remedy = f"Give a number from {SMALLEST_DELTA} to 1 / (10 · the number of patients)."
+            raise Refused("budget-unusable", f"delta {self.delta} is not usable.", remedy)
 
     @cached_property
     def rho(self) -> Fraction:  # ρ

@@ -18,8 +18,7 @@ def planned_ledger(
 ) -> Ledger:
     """Return the whole ledger before any patient is read, or refuse it whole."""
     if patients < 1:
-        few = f"a release needs at least one patient, not {patients}."
-        raise Refused("no-patients", few, "Give the number of patients in the cohort.")
+        raise Refused("no-patients", f"the number of patients is {patients}.", "Give 1 or more.")
     ledger = Ledger(budget, patients)
     for statistic, share in lines:
         ledger = ledger.charge(price(statistic, share, budget))
@@ -40,12 +39,8 @@ class Curator:
         """Return the noised sums. The ledger is charged before any noise is drawn."""
         statistic = sums.statistic
         if sums.rows != self.ledger.patients:
-            raise Refused(
-                "not-as-planned",
-                f"'{statistic.name}' covers {sums.rows} patients, where the plan "
-                f"has {self.ledger.patients}.",
-                "Count every patient exactly once.",
-            )
+            covers = f"'{statistic.name}' covers {sums.rows} of {self.ledger.patients} patients."
+            raise Refused("not-as-planned", covers, "Count every patient exactly once.")
         entry = self._planned.get(statistic)
         if entry is None or entry.rho is None:
             unplanned = f"'{statistic.name}' is not in the plan."

@@ -72,17 +72,12 @@ class Ledger:
             raise Refused("not-as-planned", f"{name} was released before.", "Release it once.")
         if entry.rho is not None:
             if self.budget is None:
-                unpaid = f"there is no budget to charge {name} to."
-                raise Refused("not-as-planned", unpaid, "Plan with an epsilon and a delta.")
+                raise Refused("not-as-planned", f"{name} has no budget.", "Plan with an epsilon.")
             left = self.budget.rho - self.spent
             if entry.rho > left:
-                raise OverBudget(
-                    "over-budget",
-                    f"{name} costs ρ={float(entry.rho):.6g}, but only "
-                    f"{float(left):.6g} of {float(self.budget.rho):.6g} is left. It was not "
-                    "released.",
-                    "Lower its share, or raise epsilon.",
-                )
+                costs = f"{name} costs ρ={float(entry.rho):.6g}, but only {float(left):.6g}"
+                whole = f"{costs} of {float(self.budget.rho):.6g} is left. It was not released."
+                raise OverBudget("over-budget", whole, "Lower its share, or raise epsilon.")
         return replace(self, entries=(*self.entries, entry))
 
     def require_fine_noise(self) -> None:
@@ -94,8 +89,5 @@ class Ledger:
         gamma = (2 * t * mu + mu * mu) / (24 * finest**2)
         a = sum(e.statistic.dimension / (24 * e.sigma**2) for e in self.entries)
         if gamma > LARGEST_GAMMA * (1 - 1e-9) or a > LARGEST_A * (1 - 1e-9):
-            raise Refused(
-                "noise-too-coarse",
-                "the noise is too coarse for accounting 'gaussian'.",
-                "Use accounting 'zcdp', or a smaller epsilon.",
-            )
+            coarse = "the noise is too coarse for accounting 'gaussian'."
+            raise Refused("noise-too-coarse", coarse, "Use 'zcdp', or a smaller epsilon.")

@@ -54,8 +54,7 @@ class Statistic:
     def row_sensitivity_squared(self) -> Fraction:
         """Δ² of the integer sums before the lift."""
         if self.kind == "raw":
-            raw = f"'{self.name}' is a raw fact: it has no sensitivity."
-            raise Refused("statistic-unusable", raw, "Release a bounded statistic instead.")
+            raise Refused("statistic-unusable", f"'{self.name}' is a raw fact.", "Release a sum.")
         gram = DIAGONAL * self.right_squared
         return {
             "count": Fraction(2 * self.blocks * self.grid**2),

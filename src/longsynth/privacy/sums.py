@@ -58,11 +58,8 @@ def require_exact(statistic: Statistic, patients: int) -> None:
     entry = right * {"count": 1, "cross": left}.get(statistic.kind, pair)  # of one patient
     total = patients * max(entry, statistic.count_weight) * statistic.lift
     if max(CHUNK * max(left, right) * right, row, projected) >= 1 << 53 or total >= 1 << 62:
-        raise Refused(
-            "too-fine-to-sum",
-            f"'{statistic.name}' has too many digits to be summed exactly.",
-            "Lower grid_bits or clip_radius in the schema.",
-        )
+        fine = f"'{statistic.name}' has too many digits to be summed exactly."
+        raise Refused("too-fine-to-sum", fine, "Lower grid_bits or clip_radius in the schema.")
 
 
 def add_up(statistic: Statistic, contribution: Contribution, shared: Shared | None = None) -> Sums:
