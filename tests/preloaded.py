@@ -16,6 +16,8 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,16 +38,22 @@ os._exit(code)
 """
 
 
+LOADED_WITH = {
+    "OPENBLAS_NUM_THREADS": "1",  # no threads before a fork
+    "PYTHONPATH": str(Path(__file__).parents[1] / "src"),
+    "PYTHONWARNINGS": "error",
+}
+
+
 class Preloaded:
     """A server with the libraries loaded; `stop` ends it."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = dict(environment)
+    def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="preloaded-")  # a short path: sockets'
         self.address = f"{self._folder.name}/socket"
         self._server = subprocess.Popen(
             [sys.executable, __file__, self.address],
-            env=self._environment | {"OPENBLAS_NUM_THREADS": "1"},  # no threads before a fork
+            env=os.environ | LOADED_WITH,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             cwd=self._folder.name,
@@ -61,16 +69,16 @@ class Preloaded:
         path.chmod(0o755)
 
     def run(
-        self, command: Sequence[object], cwd: Path | None = None, **variables: str
+        self, command: Sequence[object], cwd: Path | None, environment: Mapping[str, str]
     ) -> subprocess.CompletedProcess[str]:
         """Run `longsynth …` or `python …` and return what `subprocess.run` would."""
         arguments = [str(argument) for argument in command]
-        asked = [arguments, str(cwd or Path.cwd()), self._environment | variables]
+        asked = [arguments, str(cwd or Path.cwd()), dict(environment)]
         content = json.dumps(asked).encode()
         with (
             tempfile.TemporaryFile() as out,
             tempfile.TemporaryFile() as err,
-            open(os.devnull, "rb") as nothing,
+            Path(os.devnull).open("rb") as nothing,
             socket.socket(socket.AF_UNIX) as server,
         ):
             server.connect(self.address)
@@ -88,6 +96,26 @@ class Preloaded:
         self._server.terminate()
         self._server.wait()
         self._folder.cleanup()
+
+
+@cache
+def server() -> Preloaded:
+    """The one server of this process, started when it is first asked for."""
+    return Preloaded()
+
+
+def stop_server() -> None:
+    if server.cache_info().currsize:
+        server().stop()
+        server.cache_clear()
+
+
+def longsynth(
+    *arguments: object, cwd: Path | None = None, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command; without an environment of its own in this one."""
+    chosen = os.environ if environment is None else environment
+    return server().run(["longsynth", *arguments], cwd, chosen)
 
 
 def _serve(address: str) -> None:
@@ -122,10 +150,8 @@ def _serve(address: str) -> None:
 
 
 def _answer(client: socket.socket, code: int) -> None:
-    try:
+    with suppress(OSError):  # who asked is gone
         client.sendall(str(code).encode())
-    except OSError:  # who asked is gone
-        pass
 
 
 def _child(client: socket.socket, size: int, descriptors: list[int]) -> None:
@@ -138,13 +164,15 @@ def _child(client: socket.socket, size: int, descriptors: list[int]) -> None:
         for number, descriptor in enumerate(descriptors):
             os.dup2(descriptor, number)
             os.close(descriptor)
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
         os.environ.clear()
         os.environ.update(environment)
+        path = environment.get("PYTHONPATH", "").split(os.pathsep)
+        sys.path[:0] = [place for place in path if place and place not in sys.path]
         os.chdir(folder)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         code = _exit_code(arguments)
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - as Python does at the end of a program
         traceback.print_exc()
     finally:
         _end(code)
@@ -191,8 +219,8 @@ def _end(code: int) -> None:
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
-    except BaseException:
-        code = code or 120  # as Python does
+    except BaseException:  # noqa: BLE001 - likewise
+        code = code or 120
     finally:
         os._exit(code)
 
@@ -200,15 +228,14 @@ def _end(code: int) -> None:
 def _load() -> None:
     """Import the whole package, but for what needs Spark."""
     import pkgutil
-    from importlib import import_module
 
     import longsynth
 
     for module in pkgutil.walk_packages(longsynth.__path__, "longsynth."):
         if "spark" not in module.name and not module.name.endswith("__main__"):
-            import_module(module.name)
+            __import__(module.name)
     for name in ("dp_accounting.pld", "opendp.measurements", "sklearn.ensemble", "scipy.stats"):
-        import_module(name)
+        __import__(name)
     gc.collect()
     gc.freeze()
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pages.blocks import ROOT, Block, blocks
-from preloaded import Preloaded
+from preloaded import server, stop_server
 
 # The same commands with less work: a page says what is worth doing, a test what is cheap.
 CHEAPER = {
@@ -37,22 +37,11 @@ if __name__ == "__main__":  # processes that it starts read this file again
 _HASH = re.compile(r"\b[0-9a-f]{64}\b")
 
 
-def environment() -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "FORCE_COLOR")}
-    return kept | {
-        "EXAMPLES": str(ROOT / "examples"),
-        "PYTHONPATH": str(ROOT / "src"),
-        "PYTHONWARNINGS": "error",
-        "NO_COLOR": "1",
-    }
-
-
 @dataclass
 class Scratch:
     """A folder with `longsynth` and `python` on its path, and the hashes that were seen there."""
 
     folder: Path
-    server: Preloaded
     hashes: dict[str, str] = field(default_factory=dict)  # in the page -> here
 
     def __post_init__(self) -> None:
@@ -61,9 +50,15 @@ class Scratch:
         programs.mkdir()
         (programs / "shim.py").write_text(_SHIM.format(cheaper=CHEAPER))
         for name, first in (("python", []), ("longsynth", [str(programs / "shim.py")])):
-            self.server.write_client(programs / name, ["python", *first])
-        path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-        self.environment = environment() | {"PATH": path}
+            server().write_client(programs / name, ["python", *first])
+        kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "FORCE_COLOR")}
+        self.environment = kept | {
+            "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "EXAMPLES": str(ROOT / "examples"),
+            "PYTHONPATH": str(ROOT / "src"),
+            "PYTHONWARNINGS": "error",
+            "NO_COLOR": "1",
+        }
 
     def ran(self, command: list[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -76,9 +71,9 @@ class Scratch:
         )
 
 
-def run_page(page: Path, folder: Path, server: Preloaded) -> str:
+def run_page(page: Path, folder: Path) -> str:
     """Return the page as it would have to be: the same text if it tells the truth."""
-    scratch, text, moved = Scratch(folder, server), page.read_text("utf-8"), 0
+    scratch, text, moved = Scratch(folder), page.read_text("utf-8"), 0
     for block in blocks(page):
         if not block.runs:
             continue
@@ -129,9 +124,7 @@ def _line(line: str) -> str:
 
 
 if __name__ == "__main__":
-    libraries = Preloaded(environment())
     for name in sys.argv[1:]:
         with tempfile.TemporaryDirectory() as scratch:
-            page = run_page(Path(name).resolve(), Path(scratch), libraries)
-            Path(name).write_text(page, encoding="utf-8")
-    libraries.stop()
+            Path(name).write_text(run_page(Path(name).resolve(), Path(scratch)), encoding="utf-8")
+    stop_server()

@@ -1,14 +1,12 @@
 """Every command and every snippet of the documentation runs, and prints what the page shows."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pages.blocks import PAGES, READ, ROOT, RUN, Block, blocks
-from pages.running import environment, run_page
-from preloaded import Preloaded
+from pages.running import run_page
 
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 WITH_COMMANDS = list(dict.fromkeys(block.page for block in BLOCKS if block.runs))
@@ -18,18 +16,9 @@ def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Preloaded]:
-    started = Preloaded(environment())
-    yield started
-    started.stop()
-
-
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=name)
-def test_what_a_page_tells_to_type_works_as_told(
-    page: Path, tmp_path: Path, server: Preloaded
-) -> None:
-    assert run_page(page, tmp_path, server) == page.read_text("utf-8")
+def test_what_a_page_tells_to_type_works_as_told(page: Path, tmp_path: Path) -> None:
+    assert run_page(page, tmp_path) == page.read_text("utf-8")
 
 
 def test_every_block_says_what_it_is() -> None:
@@ -64,25 +53,23 @@ def written(tmp_path: Path, text: str) -> Path:
     return page
 
 
-def test_a_page_that_lies_is_corrected(tmp_path: Path, server: Preloaded) -> None:
+def test_a_page_that_lies_is_corrected(tmp_path: Path) -> None:
     told = "```console\n$ printf 'a\\nb\\n'\na\nb\n```\n"
     page = written(tmp_path, told.replace("\nb\n", "\nc\n", 1))
-    assert run_page(page, tmp_path / "scratch", server) == told
+    assert run_page(page, tmp_path / "scratch") == told
 
 
 @pytest.mark.parametrize(
     "text", ["```bash\nfalse\n```\n", "```python\n1 / 0\n```\n", "```console\n$ false\n```\n"]
 )
 def test_a_command_that_fails_is_noticed(
-    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch, server: Preloaded
+    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Block, "place", "here")
     with pytest.raises(AssertionError, match="here"):
-        run_page(written(tmp_path, text), tmp_path / "scratch", server)
+        run_page(written(tmp_path, text), tmp_path / "scratch")
 
 
-def test_files_are_written_and_dots_stand_for_anything(
-    tmp_path: Path, server: Preloaded
-) -> None:
+def test_files_are_written_and_dots_stand_for_anything(tmp_path: Path) -> None:
     text = '```csv title="a/b.csv"\n1\n2\n3\n```\n\n```console\n$ cat a/b.csv\n1\n…\n```\n'
-    assert run_page(written(tmp_path, text), tmp_path / "scratch", server) == text
+    assert run_page(written(tmp_path, text), tmp_path / "scratch") == text
