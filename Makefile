@@ -27,6 +27,7 @@ mutants: install  ## deliberate privacy bugs and who catches them; ONLY=noise tr
 SEED ?= $(shell date +%j)
 nightly: mutants  ## the long games, fuzzing and kills, over an hour; SEED=n repeats a night
 	$(BIN)/python lab/game.py --check
+	LONGSYNTH_NIGHTLY=1 $(BIN)/python -m pytest --numprocesses 2 --quiet tests/privacy
 	$(BIN)/python tests/fuzz/fuzz.py --inputs 10000 --jobs 2 --seed $(SEED)
 	PYTHONPATH=tests $(BIN)/python tests/atomic/kill_campaign.py --kills 200
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from preloaded import stop_server
 from spark_sessions import Sessions, why_not
 
 # `nohup` and `&` have these ignored, every child inherits that, and a fit could not be interrupted
@@ -29,6 +30,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 made_of = item.callspec.params.get(name, "") if hasattr(item, "callspec") else ""
                 group = f"{item.path.parent.name} {name} {made_of}".rstrip()
                 item.add_marker(pytest.mark.xdist_group(group))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _server() -> Iterator[None]:
+    """What runs commands, if a test starts it, ends with the tests."""
+    yield
+    stop_server()
 
 
 @pytest.fixture(scope="session")

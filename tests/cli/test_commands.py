@@ -11,15 +11,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import preloaded
 from longsynth.methods import DEFAULT
 
 PROMISE = ["--epsilon", "12", "--delta", "1e-5", "--method", "trust", "--accounting", "zcdp"]
 
 
 def longsynth(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return preloaded.longsynth(*arguments, cwd=cwd, environment=environment())
+
+
+def longsynth_alone(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """As a newcomer starts it, with nothing loaded."""
     command = [sys.executable, "-W", "error", "-m", "longsynth.commands", *map(str, arguments)]
-    environment = os.environ | {"NO_COLOR": "1", "COLUMNS": "120"}
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment())
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"NO_COLOR": "1", "COLUMNS": "120"}
 
 
 @pytest.fixture(scope="module")
@@ -317,7 +326,7 @@ def test_no_option_or_variable_can_choose_or_seed_the_noise() -> None:
 
 
 def test_the_demo_runs_end_to_end(tmp_path: Path) -> None:
-    done = longsynth("demo", "--out", tmp_path / "demo", cwd=tmp_path)
+    done = longsynth_alone("demo", "--out", tmp_path / "demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "checks hold" in done.stdout
     assert "heart_rate" in done.stdout

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import typer
 
+import preloaded
 from longsynth.commands.app import FIRST_COMMANDS, app
 from longsynth.show.bars import bar
 
@@ -22,9 +23,8 @@ DRAWN = ["--patients", 5, "--seed", 1, "--out", "x"]
 
 
 def longsynth(*arguments: object, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "longsynth.commands", *map(str, arguments)]
     environment = os.environ | {"COLUMNS": "120"} | more
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
+    return preloaded.longsynth(*arguments, cwd=cwd, environment=environment)
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,11 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import preloaded
 from longsynth.writing.writer import write_cohort
 from support import random_cohort, small_schema
 from third_party import PACKAGE, VERSION, install
@@ -32,13 +32,7 @@ class Place:
         self.fitted = self.said(*fit)
 
     def longsynth(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "longsynth.commands", *arguments],
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-        )
+        return preloaded.longsynth(*arguments, cwd=self.folder, environment=self.environment)
 
     def said(self, *arguments: str) -> str:
         done = self.longsynth(*arguments)
@@ -115,11 +109,6 @@ def test_ours_carry_none_of_it(place: Place) -> None:
 
 
 def test_without_the_package_a_release_of_it_cannot_be_checked(place: Place) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "longsynth.commands", "verify", "run/release"],
-        cwd=place.folder,
-        capture_output=True,
-        text=True,
-    )
+    done = preloaded.longsynth("verify", "run/release", cwd=place.folder)
     assert done.returncode == 1
     assert "method 'honest' is unknown" in done.stdout

@@ -32,7 +32,7 @@ from privacy.neighbouring_records import (
     strangers,
     witnesses,
 )
-from support import one_patient, random_cohort, replaced, small_schema
+from support import examples, one_patient, random_cohort, replaced, small_schema
 from ward import ward_cohort, ward_schema
 
 SETTINGS = {
@@ -99,7 +99,7 @@ def test_no_neighbour_that_we_thought_of_moves_a_statistic_past_its_sensitivity(
 
 
 @pytest.mark.parametrize(("method", "schema", "stage"), cases(METHODS))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_no_replacement_moves_a_statistic_past_its_sensitivity(
     method: PrivateMethod, schema: Schema, stage: int, data: st.DataObject
@@ -108,7 +108,7 @@ def test_no_replacement_moves_a_statistic_past_its_sensitivity(
 
 
 @pytest.mark.parametrize(("method", "schema", "stage"), LATER)
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_no_replacement_moves_a_statistic_of_a_later_pass_past_its_sensitivity(
     method: PrivateMethod, schema: Schema, stage: int, data: st.DataObject
