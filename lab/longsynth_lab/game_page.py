@@ -9,7 +9,8 @@ from longsynth.audit.game.verdict import FALSE_ALARM, LEAST, TIGHT
 from longsynth.plan import Plan, plan
 from longsynth.privacy.budget import Accounting
 from longsynth.reading.simulation import simulated_schema
-from longsynth.show.game_page import NOTES, main_rows, markdown_table, report_tables
+from longsynth.show.game_page import NOTES, main_rows, report_tables
+from longsynth.system.text import markdown_table
 
 
 class Setting(NamedTuple):

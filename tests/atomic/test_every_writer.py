@@ -39,7 +39,7 @@ KNOWN = {
     "commands/governance.py": OWN,
     "commands/sample.py": FOLDER,
     "show/dossier/pdf.py": TEMPORARY,  # printed by the browser, then put in place whole
-    "show/dossier/writing.py": FILE,
+    "show/dossier/build.py": FILE,
     "engines/spark/session.py": OWN,  # Spark's own words, to nowhere
     "system/folders.py": FILE,
     "release/disclosed.py": FOLDER,

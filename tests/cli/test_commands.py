@@ -202,7 +202,7 @@ def test_a_misread_cohort_can_be_seen_before_the_budget_is_spent(
     assert found["rows_without_usable_time"] == 1
     assert found["labels_set_to_the_first_level"]["group"] == 150
     shown = longsynth("check", folder)
-    assert "must not leave" in shown.stdout
+    assert "do not share" in shown.stdout
     assert shown.returncode == 0
 
 

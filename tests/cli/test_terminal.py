@@ -15,7 +15,7 @@ import typer
 
 import preloaded
 from longsynth.commands.app import FIRST_COMMANDS, app
-from longsynth.show.bars import bar
+from longsynth.show.terminal import bar
 
 BOOKED = ["--book", "book", "--dataset", "ward", "--by", "An Engineer"]
 PROMISE = ["--epsilon", "4", "--delta", "1e-4"]

@@ -42,9 +42,9 @@ from longsynth.release.synthetic_folder import Recipe, write_synthetic
 from longsynth.release.verify import sign, verify
 from longsynth.schema.file import parse_text
 from longsynth.schema.schema import Schema
-from longsynth.show.dossier.gather import gather
-from longsynth.show.dossier.noise import draw
+from longsynth.show.dossier.build import release_facts
 from longsynth.show.dossier.page import public_page
+from longsynth.show.dossier.public.facts import generate_population
 from longsynth.show.form_page import html_page, markdown_page
 from longsynth.system.errors import SchemaError
 from longsynth.system.text import cell, figure, markdown, shell
@@ -201,8 +201,8 @@ def test_a_schema_full_of_markup_is_literal_in_the_dossier(bundle: Bundle, tmp_p
             changed[what] = labels.model_copy(update={"levels": levels, "meaning": text})
         variables = (v.model_copy(update={"unit": text}) for v in given.variables)
         schema = given.model_copy(update=changed | {"variables": tuple(variables)})
-        found = gather(write(replace(bundle, schema=schema), folder))
-        page = public_page(found, draw(found, 0))
+        facts = release_facts(write(replace(bundle, schema=schema), folder))
+        page = public_page(facts, generate_population(facts, 0))
         assert " ".join(text[1:].split()) in " ".join(html_words(page).split())
         return html_structure(page)
 

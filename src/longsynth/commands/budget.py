@@ -124,7 +124,7 @@ def _datasets(balance: "Balance") -> "Table":
     from rich.table import Table
 
     from longsynth.release.statement import rounded_up
-    from longsynth.show.bars import bar
+    from longsynth.show.terminal import bar
     from longsynth.system.text import as_typed
 
     table = Table(pad_edge=False)

@@ -37,7 +37,7 @@ def dossier(
 
     With --audit it contains figures about real patients: do not share it.
     """
-    from longsynth.show.dossier.writing import write_dossier
+    from longsynth.show.dossier.build import write_dossier
 
     written = write_dossier(run, out, audit=audit, governance=governance, pdf=pdf, redraws=redraws)
     files = " and ".join(map(str, written))

@@ -98,7 +98,7 @@ def _lines(found: "Standing") -> list[tuple[str, str]]:
 
 
 def _promise(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    from longsynth.show.bars import bar
+    from longsynth.show.terminal import bar
     from longsynth.system.text import as_typed
 
     accounts = [

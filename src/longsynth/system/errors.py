@@ -64,6 +64,9 @@ class Code(StrEnum):
     NAME_UNUSABLE = "name-unusable"
     PASSPHRASE_WRONG = "passphrase-wrong"
     SIGNATURE_MALFORMED = "signature-malformed"
+    # show
+    FORM_MISMATCH = "form-mismatch"
+    PDF_UNAVAILABLE = "pdf-unavailable"
     # commands
     ARGUMENT_NOT_PRINTABLE = "argument-not-printable"
     COHORTS_DISAGREE = "cohorts-disagree"

@@ -10,17 +10,18 @@ lines         the same for several lines of our own that quote such text
 json_text     JSON on a terminal
 cell          text in a table or message that rich prints, which has its own markup
 markdown      text within a line of Markdown
-html          text of an element or an attribute; the dossier's templates do the same
 figure        text in a chart by matplotlib, which reads formulas
 shell         one word of a shell command
 command_line  a whole longsynth command
+
+The templates of HTML pages escape whatever fills them.
 """
 
-import html as _html
 import json
 import os
 import re
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 from unicodedata import category
@@ -124,8 +125,10 @@ def markdown(text: object) -> str:
     return _OPENS_A_BLOCK.sub(r"\1\\", escaped)
 
 
-def html(text: object) -> str:
-    return _html.escape(terminal(text))
+def markdown_table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table of cells that are Markdown already."""
+    head = list(header)
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *rows))
 
 
 def figure(text: object) -> str:

@@ -22,7 +22,7 @@ CONTENTS = (
     ("compared", "Real against synthetic"),
     ("along", "Along the record"),
     ("rhythm", "Missing, gaps, visits"),
-    ("dependence", "What goes together"),
+    ("dependence", "Correlations"),
     ("prediction", "Prediction"),
     ("subgroups", "Groups and sites"),
     ("attacks", "Attacks"),

@@ -9,12 +9,19 @@ from longsynth.audit.description import blocks_of
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 from longsynth.show.dossier.audited.audit_file import Audit
-from longsynth.show.dossier.charts.distribution import bars, steps
-from longsynth.show.dossier.charts.figure import REAL, SYNTHETIC, TRAINING, Figure, Series
-from longsynth.show.dossier.charts.heat import heat
+from longsynth.show.dossier.charts.bars import bars, histogram
+from longsynth.show.dossier.charts.heatmap import MANY, heatmap, strongest
 from longsynth.show.dossier.charts.lines import bands, lags
-from longsynth.show.dossier.charts.svg import number, percent
-from longsynth.show.dossier.public.released import MANY, plain, strongest
+from longsynth.show.dossier.charts.svg import (
+    REAL,
+    SYNTHETIC,
+    TRAINING,
+    Figure,
+    Series,
+    number,
+    percent,
+    spaced,
+)
 
 SERIES = {"synthetic": SYNTHETIC, "real": REAL, "training": TRAINING}
 PARTS = {"all": ("all",), "event": ("event0", "event1"), "group": ("group0", "group1")}
@@ -67,7 +74,7 @@ def apart(a: Sequence[float | None], b: Sequence[float | None]) -> float:
 
 def _distribution(schema: Schema, found: dict[str, Any], v: int) -> Figure:
     variable, says = schema.variables[v], {n: p["variables"][v] for n, p in found.items()}
-    title, id_ = plain(variable.name), f"compare-{v}"
+    title, id_ = spaced(variable.name), f"compare-{v}"
     moved = apart(says["real"]["shares"], says["synthetic"]["shares"])
     usual = apart(says["real"]["shares"], says["training"]["shares"])
     summary = (
@@ -80,7 +87,7 @@ def _distribution(schema: Schema, found: dict[str, Any], v: int) -> Figure:
     if variable.kind == "continuous":
         log = variable.transform == "log"
         edges = says["real"]["edges"]
-        picture = steps(id_, title, about, edges, shares, unit=variable.unit, log=log)
+        picture = histogram(id_, title, about, edges, shares, unit=variable.unit, log=log)
     else:
         picture = bars(id_, title, about, says["real"]["levels"], shares)
     return Figure(id_, title, picture, summary, v)
@@ -110,7 +117,7 @@ def _along(schema: Schema, found: dict[str, Any], part: str) -> tuple[Figure, ..
             _named(schema, part, name): {s: tuple(lines[s][name]) for s in lines}
             for name in PARTS[part]
         }
-        title, id_ = plain(variable.name), f"along-{part}-{v}"
+        title, id_ = spaced(variable.name), f"along-{part}-{v}"
         summary = _ends(drawn, binary)
         unit = f" ({variable.unit})" if variable.unit else ""
         about = f"{title} by slot, real and synthetic. {summary}"
@@ -144,7 +151,7 @@ def _missing(schema: Schema, found: dict[str, Any], part: str) -> Figure:
     for v, variable in enumerate(schema.variables):
         for name in PARTS[part]:
             level = "" if part == "all" else f"{schema.levels(part)[int(name[-1])]} · "
-            names.append(f"{level}{plain(variable.name)}")
+            names.append(f"{level}{spaced(variable.name)}")
             for series, says in _of(found, "variables", v, "missing").items():
                 rows[series].append(says[name])
     pairs = [
@@ -165,7 +172,7 @@ def _gaps(found: dict[str, Any]) -> Figure:
     moved = percent(apart(shares[REAL], shares[SYNTHETIC]))
     summary = f"{moved} of the gaps would have to move for the two to agree."
     title, edges = "Hours between slots", found["real"]["gaps"]["edges"]
-    picture = steps("compare-gaps", title, summary, edges, shares, unit="hours")
+    picture = histogram("compare-gaps", title, summary, edges, shares, unit="hours")
     return Figure("compare-gaps", title, picture, summary)
 
 
@@ -180,13 +187,13 @@ def _lengths(schema: Schema, found: dict[str, Any]) -> tuple[Figure, ...]:
         summary = f"{moved} of the patients would have to move for the two to agree."
         title, id_ = f"Slots used: {level}", f"compare-lengths-{part}"
         edges = found["real"]["lengths"]["edges"]
-        picture = steps(id_, title, summary, edges, shares, unit="slots")
+        picture = histogram(id_, title, summary, edges, shares, unit="slots")
         figures.append(Figure(id_, title, picture, summary))
     return tuple(figures)
 
 
 def _correlations(found: dict[str, Any]) -> tuple[Figure, ...]:
-    names = [*map(plain, found["real"]["correlations"]["names"]), "event"]
+    names = [*map(spaced, found["real"]["correlations"]["names"]), "event"]
     pairs = {name: found[name]["correlations"]["pairs"] for name in ("real", "synthetic")}
     pairs["apart"] = [
         None if a is None or b is None else b - a
@@ -197,7 +204,7 @@ def _correlations(found: dict[str, Any]) -> tuple[Figure, ...]:
         Figure(
             f"correlations-{key}",
             title,
-            heat(f"correlations-{key}", title, strongest(names, pairs[key]), names, pairs[key]),
+            heatmap(f"correlations-{key}", title, strongest(names, pairs[key]), names, pairs[key]),
             strongest(names, pairs[key]).replace("Strongest", "Furthest apart")
             if key == "apart"
             else strongest(names, pairs[key]),
@@ -219,7 +226,7 @@ def _autocorrelations(schema: Schema, found: dict[str, Any]) -> tuple[Figure, ..
         first = [says[s][0] for s in (REAL, SYNTHETIC)]
         told = ["not known" if x is None else f"{x:.2f}" for x in first]
         summary = f"One slot apart: real {told[0]}, synthetic {told[1]}."
-        title, id_ = plain(variable.name), f"lags-{v}"
+        title, id_ = spaced(variable.name), f"lags-{v}"
         about = f"Correlation of {title} with itself, by slots in between. {summary}"
         picture = lags(id_, title, about, steps_apart, says, "slots apart")
         figures.append(Figure(id_, title, picture, summary, v))

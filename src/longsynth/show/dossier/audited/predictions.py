@@ -9,8 +9,8 @@ from longsynth.show.dossier.audited.audit_file import (
     Audit,
     Curves,
 )
-from longsynth.show.dossier.charts.figure import Figure, Series
 from longsynth.show.dossier.charts.lines import curve
+from longsynth.show.dossier.charts.svg import Figure, Series
 
 TRAINED = {
     ON_REAL: Series("train on real", "real"),

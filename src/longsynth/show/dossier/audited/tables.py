@@ -11,8 +11,8 @@ from longsynth.show.dossier.audited.audit_file import (
     Audit,
     Score,
 )
-from longsynth.show.dossier.charts.figure import Figure
-from longsynth.show.dossier.charts.forest import Row, forest
+from longsynth.show.dossier.charts.bars import Row, forest
+from longsynth.show.dossier.charts.svg import Figure
 
 UTILITY = {
     "auroc": "AUROC ↑",

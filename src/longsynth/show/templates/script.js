@@ -4,7 +4,7 @@
   const root = document.documentElement;
   root.classList.add("js");
 
-  // Light and dark: the system's choice until someone makes one.
+  // Light or dark: follows the system until the reader chooses.
   const dark = () => root.dataset.theme ? root.dataset.theme === "dark"
     : matchMedia("(prefers-color-scheme: dark)").matches;
   const theme = document.getElementById("theme");
@@ -12,7 +12,7 @@
   theme.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; named(); });
   named();
 
-  // What is drawn: each box shows or hides one layer of every picture in its scope.
+  // Each box shows or hides one layer of every chart in its section.
   for (const box of all("input[data-layer]")) {
     const scope = box.closest("section");
     const apply = () => scope.classList.toggle(`hide-${box.dataset.layer}`, !box.checked);
@@ -29,7 +29,7 @@
     });
   }
 
-  // One part: everybody, by event, by group.
+  // One part: all patients, by event, by group.
   for (const choice of all("select[data-choose=part]")) {
     const scope = choice.closest("section");
     const apply = () => {
@@ -53,7 +53,7 @@
     show();
   }
 
-  // The trade-off at any rate of false alarms; the numbers of the curve are in the page.
+  // The trade-off at any rate of false alarms; the page contains the curve's numbers.
   const slider = document.getElementById("alarms");
   if (slider) {
     const points = JSON.parse(document.getElementById("tradeoff-points").textContent);
@@ -61,7 +61,7 @@
     const move = () => {
       const p = points[Number(slider.value)];
       document.getElementById("alarms-said").textContent =
-        `${p.alarms} % false alarms: at most ${p.found} % found`;
+        `${p.alarms} % false alarms: at most ${p.detected} % true alarms`;
       mark.querySelector("circle").setAttribute("cx", p.x);
       mark.querySelector("circle").setAttribute("cy", p.y);
       mark.querySelector("line").setAttribute("x1", p.x);
@@ -82,7 +82,7 @@
     title.parentNode.dataset.tip = title.textContent;
     title.remove();
   }
-  const say = (event) => {
+  const showTip = (event) => {
     const on = event.target.closest && event.target.closest("[data-tip]");
     tip.hidden = !on;
     if (!on) return;
@@ -91,15 +91,15 @@
     tip.style.left = `${Math.max(6, Math.min(event.clientX + 12, innerWidth - width - 8))}px`;
     tip.style.top = `${Math.max(6, event.clientY - tip.offsetHeight - 12)}px`;
   };
-  document.addEventListener("pointermove", say);
-  document.addEventListener("pointerdown", say);
+  document.addEventListener("pointermove", showTip);
+  document.addEventListener("pointerdown", showTip);
   document.addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
 
   // Where the reader is.
   const links = all(".contents a");
-  const seen = new IntersectionObserver((entries) => {
+  const observer = new IntersectionObserver((entries) => {
     for (const entry of entries) if (entry.isIntersecting)
       links.forEach((a) => a.classList.toggle("here", a.hash === `#${entry.target.id}`));
   }, { rootMargin: "-20% 0px -70% 0px" });
-  all("main > section").forEach((section) => seen.observe(section));
+  all("main > section").forEach((section) => observer.observe(section));
 })();
