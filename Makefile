@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/installed
 DOCS := .venv/installed-docs
 
-.PHONY: install demo test mutants nightly check bench evidence paper docs clean
+.PHONY: install demo test mutants nightly check bench evidence versions paper docs clean
 
 install: $(STAMP)
 
@@ -43,6 +43,9 @@ bench: install  ## ratios against floors measured in the same run
 
 evidence: install  ## the pages on quality, from what today's code measures; over an hour if nothing is kept
 	$(BIN)/python lab/evidence.py --jobs 2
+
+versions: install  ## after moving code: which stored results does today's code still give? a minute
+	$(BIN)/python lab/versions.py
 
 STUDY ?= study
 paper: install  ## the paper's study, docs/study-results.md and, with LaTeX, its figures as PDF

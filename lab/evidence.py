@@ -19,36 +19,33 @@ import numpy as np
 
 from longsynth.system.errors import Refused
 from longsynth.system.folders import write_whole as write_bytes
-from longsynth_lab.cell import SECONDS, scores_file
-from longsynth_lab.constants_page import constants_text
-from longsynth_lab.evidence import MEMBERSHIP, evidence, searches
-from longsynth_lab.evidence_tables import COMPARED, FIDELITY, UTILITY
+from longsynth_lab.evidence.cohort_pages import ATTACKS, GROUP_METRICS, population_text, real_text
+from longsynth_lab.evidence.comparison_tables import COMPARED, FIDELITY, UTILITY
+from longsynth_lab.evidence.comparisons import MEMBERSHIP, evidence, searches
+from longsynth_lab.evidence.constants_page import constants_text
+from longsynth_lab.evidence.flagship_page import flagship_text
+from longsynth_lab.evidence.rivals import variants_shown
+from longsynth_lab.evidence.rivals_page import rivals_text
 from longsynth_lab.experiments import Experiment
-from longsynth_lab.fingerprints import keep_versions
-from longsynth_lab.flagship_page import flagship_text
-from longsynth_lab.judges import (
+from longsynth_lab.membership import ATTACKS as SWAPPED
+from longsynth_lab.membership import membership_text
+from longsynth_lab.results import Results, Row, read_results, table_of, write_whole
+from longsynth_lab.runner import SECONDS, run_experiments, scores_file
+from longsynth_lab.seeds import (
     development_seeds,
     evaluation_seeds,
     note_judged,
     require_development,
 )
-from longsynth_lab.membership import ATTACKS as SWAPPED
-from longsynth_lab.membership import membership_text
-from longsynth_lab.population import GROUPS, population_text
-from longsynth_lab.real import ATTACKS, real_text
-from longsynth_lab.results import Results, Row, read_results, table_of, write_whole
-from longsynth_lab.rivals import variants_shown
-from longsynth_lab.rivals_page import rivals_text
-from longsynth_lab.runner import run_experiments
 from longsynth_lab.trial import Trial, trials
-from longsynth_lab.versions import only
+from longsynth_lab.versions import keep_versions, only
 
 ROOT = Path(__file__).parents[1]
 RESULTS, PAGES = ROOT / "lab" / "results", ROOT / "docs"
 SEARCHES, JUDGED = RESULTS / "searches.parquet", RESULTS / "evidence.parquet"
 EARLIER = RESULTS / "earlier.parquet"
 FEW = 5  # development seeds of a search
-SHOWN = {*UTILITY, *FIDELITY, *COMPARED, *GROUPS, *ATTACKS, *SWAPPED, SECONDS}
+SHOWN = {*UTILITY, *FIDELITY, *COMPARED, *GROUP_METRICS, *ATTACKS, *SWAPPED, SECONDS}
 GUESS = 3.0  # processor seconds of a cell that nobody has measured
 
 

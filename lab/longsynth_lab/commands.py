@@ -9,7 +9,7 @@ import typer
 
 from longsynth.commands.options import command
 from longsynth.commands.output import say
-from longsynth.system.errors import Refused
+from longsynth.system.errors import Code, Refused
 from longsynth.system.folders import Note, interrupts, not_written
 
 app = typer.Typer(
@@ -39,9 +39,9 @@ def paper(
     ] = None,
 ) -> None:
     """Run the paper's study: seven generators to all tables, figures and a checked report."""
-    from longsynth_lab.experiments import SEEDS
-    from longsynth_lab.paper_build import PaperSource, build_paper
-    from longsynth_lab.study import run_paper
+    from longsynth_lab.paper.latex_build import PaperSource, build_paper
+    from longsynth_lab.paper.section_v import SEEDS
+    from longsynth_lab.studies import run_paper
 
     chosen = _numbers(seeds, "--seeds", int) if seeds else SEEDS
     source = PaperSource.read(check_paper) if check_paper else None
@@ -74,7 +74,7 @@ def population(
     """Judge generators on 20,000 fresh patients over 20 seeds: the table to steer by."""
     from longsynth.methods import DEFAULT
     from longsynth_lab.experiments import METHODS, STEERING_SEEDS
-    from longsynth_lab.study import run_population
+    from longsynth_lab.studies import run_population
 
     chosen = _numbers(seeds, "--seeds", int) if seeds else STEERING_SEEDS
     with _resumable(out):
@@ -105,7 +105,7 @@ def membership(
 ) -> None:
     """Play a fair membership game over 20 seeds, beside what each budget allows."""
     from longsynth_lab.experiments import STEERING_SEEDS
-    from longsynth_lab.study import run_membership
+    from longsynth_lab.studies import run_membership
 
     with _resumable(out):
         text = run_membership(
@@ -140,4 +140,8 @@ def _numbers(text: str, option: str, kind: Callable[[str], Number]) -> list[Numb
     try:
         return [kind(part) for part in text.split(",")]
     except ValueError:
-        raise Refused(f"{option} takes numbers with commas between, not {text!r}.") from None
+        raise Refused(
+            Code.OPTION_UNUSABLE,
+            f"{option} takes numbers, not {text!r}.",
+            "Separate them by commas.",
+        ) from None

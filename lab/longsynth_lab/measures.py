@@ -25,10 +25,9 @@ from longsynth.sampling.model import Model
 from longsynth.sampling.synthetic import Synthetic
 from longsynth.schema.schema import Schema
 from longsynth_lab.experiments import BASE_RATE, REFERENCES, TRAIN_ON_REAL
-from longsynth_lab.patient_facts import clipping_facts, support_facts
-from longsynth_lab.trial import Trial, partition_facts, population, schema_of
+from longsynth_lab.patients import Parts, clipping_facts, partition_facts, support_facts
+from longsynth_lab.trial import Trial, population, schema_of
 from longsynth_lab.variants import variant_of
-from longsynth_lab.worlds import Parts
 
 REPEATS = 3  # of a timing, after one that only warms up; the median counts
 MEGABYTE = 1e6

@@ -11,11 +11,10 @@ from functools import lru_cache
 from longsynth.audit.promise import promise
 from longsynth.privacy.budget import Accounting, Budget
 from longsynth_lab.experiments import REFERENCES, Setting
+from longsynth_lab.labels import look
 from longsynth_lab.results import Results
 from longsynth_lab.statistics import Summary, holm, mean_p, summary
-from longsynth_lab.study_style import look
-from longsynth_lab.study_tables import Table, markdown_body
-from longsynth_lab.tables import interval, number
+from longsynth_lab.tables import Table, interval, markdown_body, number
 from longsynth_lab.variants import is_private
 
 NAME = "membership"

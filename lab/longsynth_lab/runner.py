@@ -1,8 +1,13 @@
-"""The runner: any experiments to one tidy table, in processes, resumable after a kill."""
+"""Run experiments in parallel processes and collect one table; a killed run can be resumed.
+
+A cell is one finished trial. Its table of scores is written last, so a cell with scores is done.
+"""
 
 import fcntl
 import json
+import math
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -11,20 +16,113 @@ from pathlib import Path
 from typing import Any
 
 from longsynth.audit.classifiers import require_sklearn
-from longsynth.system.errors import Refused
+from longsynth.audit.score import Score
+from longsynth.bundle import Bundle
+from longsynth.system.errors import Code, Refused
 from longsynth.system.folders import not_written, noting
 from longsynth.system.workers import Watch, work_through
-from longsynth_lab.cell import keeps_predictions, predictions_file, run_cell, scores_file
+from longsynth_lab.errors import LabCode
 from longsynth_lab.experiments import Experiment
+from longsynth_lab.measures import CLASSIFIER, Evidence, measured, run
 from longsynth_lab.results import (
     Prediction,
     Row,
     is_whole,
     joined,
+    table_of,
     write_text_whole,
     write_whole,
 )
-from longsynth_lab.trial import Trial, trials
+from longsynth_lab.trial import Trial, patients_hash, trials
+
+SECONDS = "cell_seconds"  # of the processor, for making and judging: what a rerun will take
+
+
+def scores_file(out: Path, trial: Trial) -> Path:
+    return out / "cells" / f"{trial.name}.parquet"
+
+
+def predictions_file(out: Path, trial: Trial) -> Path:
+    return out / "cells" / "predictions" / f"{trial.name}.parquet"
+
+
+def run_cell(out: Path, trial: Trial) -> None:
+    """Run a trial and write its files, each under another name first."""
+    start = time.process_time()
+    evidence = run(trial)
+    found = measured(evidence) | {SECONDS: [_seconds(time.process_time() - start)]}
+    if keeps_predictions(trial):
+        write_whole(predictions_file(out, trial), table_of(_predictions(evidence), Prediction))
+    if evidence.bundle is not None:
+        text = json.dumps(_ledger(evidence.bundle), indent=2, ensure_ascii=False) + "\n"
+        write_text_whole(out / "ledgers" / f"{trial.name}.json", text)
+    budget = evidence.bundle.ledger.budget if evidence.bundle else None
+    provenance: dict[str, Any] = {
+        "draw": trial.draw,
+        "epsilon": budget.epsilon if budget else math.nan,
+        "delta": budget.delta if budget else math.nan,
+        "accounting": budget.accounting if budget else "",
+        "train_patients": evidence.parts.train.patients,
+        "test_patients": evidence.parts.test.patients,
+        "patients_hash": patients_hash(evidence.parts),
+        "made_by": trial.made_by,
+        "judged_by": trial.judged_by,
+    }
+    rows = [
+        Row(
+            use.experiment,
+            trial.method,
+            trial.seed,
+            use.setting,
+            score.metric,
+            float(score.value),
+            float(score.lower),
+            float(score.upper),
+            classifier=CLASSIFIER.get(measure, ""),
+            **provenance,
+        )
+        for use in trial.uses
+        for measure in (*use.measures, SECONDS)
+        for score in found.get(measure, ())
+    ]
+    write_whole(scores_file(out, trial), table_of(rows, Row))
+
+
+def keeps_predictions(trial: Trial) -> bool:
+    """A fresh population's predictions are left out: their scores say all and they are many. Those
+    about real patients are not for keeping."""
+    setting = trial.setting
+    return "utility" in trial.measures and not setting.fresh and setting.source == "simulated"
+
+
+def _predictions(evidence: Evidence) -> list[Prediction]:
+    trial, made = evidence.trial, evidence.predictions
+    columns = zip(made.event, made.probability, made.group, made.site, strict=True)
+    patients = [(int(e), float(p), int(g), int(s)) for e, p, g, s in columns]
+    return [
+        Prediction(use.experiment, trial.method, trial.seed, use.setting, place, *patient)
+        for use in trial.uses
+        if "utility" in use.measures
+        for place, patient in enumerate(patients)
+    ]
+
+
+def _ledger(bundle: Bundle) -> dict[str, Any]:
+    from longsynth.release.statement import ledger_json
+
+    if bundle.ledger.private:
+        return ledger_json(bundle.method, bundle.ledger)
+    return {
+        "method": bundle.method,
+        "patients": bundle.patients,
+        "promise": "NOT PRIVATE: these statistics were taken without noise",
+        "entries": [{"statistic": entry.statistic.name} for entry in bundle.ledger.entries],
+    }
+
+
+def _seconds(value: float) -> Score:
+    return Score(SECONDS, value, math.nan, math.nan, "none")
+
 
 FINISHED = (
     "validation.json",
@@ -44,7 +142,11 @@ def run_experiments(
     be read to its end is run again.
     """
     if os.path.lexists(out) and not resume:
-        raise Refused(f"{out} exists already: continue it with --resume, or choose another --out.")
+        raise Refused(
+            Code.OUTPUT_EXISTS,
+            f"{out} exists already.",
+            "Continue it with --resume, or choose another --out.",
+        )
     require_sklearn()  # now, not after the first fits
     wanted = trials(experiments)
     with noting() as after, _only_one(out):
@@ -58,7 +160,7 @@ def run_experiments(
         kept = [predictions_file(out, trial) for trial in wanted if keeps_predictions(trial)]
         if kept:
             write_whole(out / "predictions.parquet", joined(kept))
-        write_text_whole(out / "versions.json", json.dumps(versions(), indent=2) + "\n")
+        write_text_whole(out / "versions.json", json.dumps(library_versions(), indent=2) + "\n")
     return wanted
 
 
@@ -74,7 +176,9 @@ def _only_one(out: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Refused(f"another run is at work in {out}: wait for it or stop it.") from None
+            raise Refused(
+                LabCode.STUDY_BUSY, f"Another run is using {out}.", "Wait for it or stop it."
+            ) from None
         try:
             yield
         except OSError as error:
@@ -113,7 +217,7 @@ def _description(experiments: Sequence[Experiment], wanted: list[Trial]) -> dict
     return {"experiments": shown, "cells": [trial.name for trial in wanted]}
 
 
-def versions() -> dict[str, str]:
+def library_versions() -> dict[str, str]:
     """Return what the numbers depend on beside the seeds."""
     from importlib.metadata import version
 

@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from longsynth.reading.records import Cohort
 from longsynth.schema.constants import Constants
 from longsynth.schema.schema import Schema
 from longsynth_lab.experiments import REFERENCES, Constant, Experiment, Setting
-from longsynth_lab.fingerprints import judged_by, made_by
+from longsynth_lab.patients import Parts, source_named
 from longsynth_lab.variants import is_private
-from longsynth_lab.worlds import Parts, world
+from longsynth_lab.versions import judged_by, made_by
 
 DRAW_SEED = 30_000_000  # times the draw, added to a seed: the seed of the synthetic patients
 
@@ -37,7 +36,7 @@ class Trial:
     bootstrap: int = 0
     alone: bool = False
     draw: int = 0
-    made_by: str = ""  # versions of the code, see `fingerprints`
+    made_by: str = ""  # versions of the code, see `versions`
     judged_by: str = ""
 
     @property
@@ -87,12 +86,12 @@ def trials(experiments: Iterable[Experiment]) -> list[Trial]:
 
 def population(setting: Setting, seed: int) -> Parts:
     """Return the patients of a trial. The same for all methods, so that differences pair up."""
-    return world(setting.world).parts(setting, seed)
+    return source_named(setting.source).parts(setting, seed)
 
 
 def schema_of(setting: Setting, constants: Iterable[Constant] = ()) -> Schema:
-    """Return the world's schema with the setting's constants, and with those of a variant."""
-    schema = world(setting.world).schema
+    """Return the schema of the setting's patients, with its constants and those of a variant."""
+    schema = source_named(setting.source).schema
     given = schema.constants.model_dump() | dict(setting.constants) | dict(constants)
     return schema.model_copy(update={"constants": Constants.model_validate(given)})
 
@@ -106,17 +105,6 @@ def patients_hash(parts: Parts) -> str:
         for marks in (cohort.observed, cohort.length, cohort.event, cohort.group, cohort.site):
             digest.update(marks.tobytes())
     return digest.hexdigest()[:12]
-
-
-def partition_facts(cohort: Cohort) -> dict[str, float]:
-    """Return what tab:dataset says about a set of patients."""
-    return {
-        "patients": float(cohort.patients),
-        "event_rate": float(cohort.event.mean()),
-        "group_share": float(cohort.group.mean()),
-        "missing_rate": float(1 - cohort.observed.mean()),
-        "mean_gap": float(np.mean(cohort.gaps)),
-    }
 
 
 def _relevant(method: str, setting: Setting) -> Setting:

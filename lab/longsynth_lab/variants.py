@@ -23,6 +23,7 @@ from longsynth.sampling.model import Model
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Refused
 from longsynth.system.workers import one_thread
+from longsynth_lab.errors import LabCode
 from longsynth_lab.experiments import REFERENCES, Constant
 
 APART = ", "  # between a method's name and its variant's
@@ -65,7 +66,11 @@ def variant_of(name: str) -> Variant:
     if not setting:
         return Variant(method_named(base))
     if setting not in VARIANTS.get(base, {}):
-        raise Refused(f"'{base}' has no variant '{setting}': docs/rivals.md names some.")
+        raise Refused(
+            LabCode.NAME_UNKNOWN,
+            f"'{base}' has no variant '{setting}'.",
+            "docs/rivals.md names some.",
+        )
     return VARIANTS[base][setting]
 
 

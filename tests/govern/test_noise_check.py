@@ -51,7 +51,7 @@ from longsynth.release.noise_check import (
 )
 from longsynth.release.verify import sign, verify
 from longsynth.schema.schema import Schema
-from longsynth_lab.printed import AS_PRINTED
+from longsynth_lab.paper.section_v import AS_PRINTED
 from support import earlier
 from ward import ward_cohort, ward_schema
 

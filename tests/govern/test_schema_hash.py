@@ -20,7 +20,7 @@ from longsynth.schema.file import dump
 from longsynth.schema.mapping import Codes, Dataset, Moment, Source
 from longsynth.schema.schema import Labels, Protected, SlotRule
 from longsynth.schema.variable import Variable
-from longsynth_lab.printed import AS_PRINTED
+from longsynth_lab.paper.section_v import AS_PRINTED
 from support import random_cohort, small_plan, small_schema
 
 SECRET = 0.123456789  # of one patient, say

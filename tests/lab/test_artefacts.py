@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from longsynth_lab.experiments import METHODS, REFERENCES
+from longsynth_lab.labels import look
 from longsynth_lab.results import read_results
-from longsynth_lab.study_style import look
 
 M7 = [
     "Bootstrap",

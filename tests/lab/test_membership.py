@@ -8,9 +8,10 @@ import pytest
 
 from longsynth.audit.attacks.membership import membership_scores
 from longsynth.reading.simulation import simulate, simulated_schema
-from longsynth_lab.experiments import MAIN, TRAIN_ON_REAL, Setting, further
+from longsynth_lab.experiments import MAIN, TRAIN_ON_REAL, Setting
 from longsynth_lab.measures import measured, run
 from longsynth_lab.membership import ATTACKS, NAME, Verdict, membership_text, verdicts
+from longsynth_lab.paper.section_v import further
 from longsynth_lab.results import Results, Row, read_results
 from longsynth_lab.trial import Trial, Use
 from longsynth_lab.versions import only

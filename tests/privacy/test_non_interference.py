@@ -19,7 +19,7 @@ from longsynth.engines import kernel
 from longsynth.methods.private.copula import calibration
 from longsynth.privacy.noise import OpenDPNoise
 from longsynth.reading import by_patient, streams
-from longsynth_lab.printed import AS_PRINTED
+from longsynth_lab.paper.section_v import AS_PRINTED
 from privacy.unlike_cohorts import (
     NAMES,
     OTHERS,

@@ -20,7 +20,7 @@ from longsynth.privacy.sums import Contribution
 from longsynth.reading.records import Cohort
 from longsynth.schema.conditions import condition_matrix
 from longsynth.schema.schema import Schema
-from longsynth_lab.printed import AS_PRINTED
+from longsynth_lab.paper.section_v import AS_PRINTED
 from privacy.neighbouring_records import (
     Pair,
     added,
