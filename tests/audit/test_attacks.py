@@ -16,7 +16,7 @@ from longsynth.audit.attacks.canary import (
 )
 from longsynth.audit.attacks.fingerprint import Scale, nearest, records
 from longsynth.audit.attacks.membership import membership_scores
-from longsynth.audit.game.fast_noise import FastNoise
+from longsynth.audit.game.trials import FastNoise
 from longsynth.audit.score import Score
 from longsynth.fit import fit, fit_without_privacy
 from longsynth.methods.registry import model_of
