@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from longsynth.audit.score import Score
+from longsynth.audit.metric import Score
 from longsynth.bundle import Bundle
 from longsynth_lab.measures import CLASSIFIER, Evidence, measured, run
 from longsynth_lab.results import Prediction, Row, table_of, write_text_whole, write_whole

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from longsynth.audit.utility import Predictions, curves
+from longsynth.audit.ranking import Predictions, curves
 from longsynth_lab.experiments import (
     ABLATION,
     BASELINES,

@@ -33,7 +33,6 @@ FIT = (  # what synthetic patients depend on, beside their method
 )
 JUDGE = (
     "longsynth.audit.utility",
-    "longsynth.audit.subgroups",
     "longsynth.audit.fidelity",
     "longsynth.audit.attacks.membership",
     "longsynth.audit.attacks.attribute",
