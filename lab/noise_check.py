@@ -12,9 +12,9 @@ import numpy as np
 from scipy.special import smirnov
 
 from longsynth import plan, simulate, simulated_schema
-from longsynth.audit.game.forgery import FORGERIES, Exposed, exposed
 from longsynth.methods.fact import facts_of
 from longsynth.release.noise_check import UNUSUAL, check_noise
+from longsynth_lab.forgery import FORGERIES, Exposed, exposed
 
 METHODS = ("trust", "dp-score", "dp-markov", "copula-score")
 PATIENTS, EPSILON, DELTA = 720, 4.0, 1e-5

@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass
 
+from longsynth.audit.metric import ARROWS as SPACED
+from longsynth.audit.metric import Better
+from longsynth.audit.registry import find_metric
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -38,49 +42,33 @@ def look(method: str) -> Look:
     return Look(method, _OTHERS[sum(method.encode()) % len(_OTHERS)], False, "v")
 
 
-METRICS = {
-    "auroc": ("AUROC", "↑"),
-    "auprc": ("AUPRC", "↑"),
-    "brier": ("Brier", "↓"),
-    "ece": ("ECE", "↓"),
-    "calibration_slope": ("Calibration slope", "→1"),
-    "calibration_intercept": ("Calibration intercept", "→0"),
-    "mean_prediction": ("Mean prediction", ""),
-    "group0_auprc": ("Group 0 AUPRC", "↑"),
-    "group1_auprc": ("Group 1 AUPRC", "↑"),
-    "worst_group_auprc": ("Worst-group AUPRC", "↑"),
-    "group_gap_auprc": ("Group gap AUPRC", "↓"),
-    "marginal_ks": ("Marginal KS", "↓"),
-    "correlation_error": ("Correlation error", "↓"),
-    "autocorrelation_error": ("AC error", "↓"),
-    "transition_error": ("Transition error", "↓"),
-    "prevalence_error": ("Prevalence error", "↓"),
-    "prevalence_error_group0": ("Prevalence error, group 0", "↓"),
-    "prevalence_error_group1": ("Prevalence error, group 1", "↓"),
-    "missingness_error": ("Missingness error", "↓"),
-    "length_tv": ("Length TV", "↓"),
-    "slowest_pass_seconds": ("Slowest pass (s)", "↓"),
-    "passes": ("Passes", ""),
-    "gap_wasserstein": ("Gap Wasserstein (h)", "↓"),
-    "visit_count_error": ("Visit count error", "↓"),
-    "mia_auc": ("MIA AUROC", "→.5"),
-    "mia_density_auc": ("Density MIA AUROC", "→.5"),
-    "attribute_accuracy": ("Attribute guessed, members", ""),
-    "attribute_accuracy_control": ("Attribute guessed, outsiders", ""),
-    "attribute_baseline": ("Attribute, majority guess", ""),
-    "attribute_advantage": ("Attribute advantage", "→0"),
-    "canary_exposure": ("Canary exposure", "↓"),
-    "fit_seconds": ("Fit (s)", "↓"),
-    "sample_seconds": ("Sample (s)", "↓"),
-    "peak_mb": ("Peak MB", "↓"),
+OF_THE_LAB: dict[str, tuple[str, Better]] = {  # what an audit does not measure
+    "length_tv": ("Length TV", "lower"),
+    "slowest_pass_seconds": ("Slowest pass (s)", "lower"),
+    "passes": ("Passes", "none"),
+    "canary_exposure": ("Canary exposure", "lower"),
+    "fit_seconds": ("Fit (s)", "lower"),
+    "sample_seconds": ("Sample (s)", "lower"),
+    "peak_mb": ("Peak MB", "lower"),
+}
+ARROWS: dict[Better, str] = {  # without spaces, for narrow columns
+    better: arrow.replace(" 0.", ".").replace(" ", "") for better, arrow in SPACED.items()
 }
 
 
 def metric_label(metric: str) -> str:
-    return METRICS.get(metric, (metric.replace("_", " "), ""))[0]
+    """The label of a metric, from the audit's registry."""
+    return _label_and_direction(metric)[0]
 
 
 def metric_head(metric: str) -> str:
     """The label with the direction of better, for the head of a table."""
-    label, arrow = METRICS.get(metric, (metric.replace("_", " "), ""))
-    return f"{label} {arrow}".strip()
+    label, better = _label_and_direction(metric)
+    return f"{label} {ARROWS[better]}".strip()
+
+
+def _label_and_direction(metric: str) -> tuple[str, Better]:
+    known = find_metric(metric)
+    if known is not None:
+        return known.short or known.label, known.better
+    return OF_THE_LAB.get(metric, (metric.replace("_", " "), "none"))

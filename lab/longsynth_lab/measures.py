@@ -7,13 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
-from longsynth.audit.comparisons.comparison import Comparison
-from longsynth.audit.comparisons.persistence import autocorrelations, first_lag
-from longsynth.audit.comparisons.telling_apart import telling_apart
-from longsynth.audit.fidelity import COMPARISONS, fidelity_scores
-from longsynth.audit.score import Score
-from longsynth.audit.subgroups import subgroup_scores
-from longsynth.audit.utility import Predictions, base_rate, train_and_predict, utility_scores
+from longsynth.audit.dependence import (
+    at_lag,
+    autocorrelations,
+    elapsed_autocorrelation,
+    real_vs_synthetic,
+)
+from longsynth.audit.fidelity import FIDELITY, fidelity_scores
+from longsynth.audit.marginals import Measure
+from longsynth.audit.metric import Metric, Score
+from longsynth.audit.ranking import Predictions
+from longsynth.audit.utility import base_rate, subgroup_scores, train_and_predict, utility_scores
 from longsynth.bundle import Bundle
 from longsynth.fit import fit, fit_without_privacy
 from longsynth.methods.method import PrivateMethod
@@ -24,6 +28,7 @@ from longsynth.sample import sample
 from longsynth.sampling.model import Model
 from longsynth.sampling.synthetic import Synthetic
 from longsynth.schema.schema import Schema
+from longsynth.schema.trajectories import Trajectories
 from longsynth_lab.experiments import BASE_RATE, REFERENCES, TRAIN_ON_REAL
 from longsynth_lab.patients import Parts, clipping_facts, partition_facts, support_facts
 from longsynth_lab.trial import Trial, population, schema_of
@@ -69,7 +74,7 @@ def run(trial: Trial) -> Evidence:
     """Simulate, fit and sample; as many synthetic patients as were shown to the method."""
     parts, schema = population(trial.setting, trial.seed), _schema(trial)
     if trial.setting.canary:
-        from longsynth.audit.attacks.canary import canary_record, with_canary
+        from longsynth.audit.refit import canary_record, with_canary
 
         planted = with_canary(parts.train, canary_record(schema), trial.setting.canary)
         parts = parts._replace(train=planted)
@@ -144,24 +149,29 @@ def _events(evidence: Evidence) -> list[Score]:
 
 def _fidelity(evidence: Evidence) -> list[Score]:
     """Without intervals of single seeds: each resample would cost as much as the comparison."""
-    return _compared(evidence, [c for c in COMPARISONS if c is not telling_apart])
+    return _compared(evidence, [m for m in FIDELITY if m.compute is not real_vs_synthetic])
 
 
 def _fidelity_in_short(evidence: Evidence) -> list[Score]:
     """The same, with autocorrelations one slot apart only: the others take as long as all else."""
-    left_out = (autocorrelations, telling_apart)
-    kept = [c for c in COMPARISONS if c not in left_out]
-    return _compared(evidence, [*kept, first_lag])
+    left_out = (autocorrelations, elapsed_autocorrelation, real_vs_synthetic)
+    first = [replace(m, compute=_first_lag) for m in FIDELITY if m.compute is autocorrelations]
+    return _compared(evidence, [*(m for m in FIDELITY if m.compute not in left_out), *first])
+
+
+def _first_lag(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:
+    apart = at_lag(schema, real, synthetic, 1)
+    return lambda *weights: {"autocorrelation_error": apart(*weights)}
 
 
 def _telling_apart(evidence: Evidence) -> list[Score]:
     """On its own, as it trains a classifier and takes longer than all other comparisons."""
-    return _compared(evidence, [telling_apart])
+    return _compared(evidence, [m for m in FIDELITY if m.compute is real_vs_synthetic])
 
 
-def _compared(evidence: Evidence, comparisons: Sequence[Comparison]) -> list[Score]:
+def _compared(evidence: Evidence, metrics: Sequence[Metric]) -> list[Score]:
     real, drawn = evidence.parts.judged, _made(evidence)
-    return fidelity_scores(evidence.schema, real, drawn, comparisons=comparisons)
+    return fidelity_scores(evidence.schema, real, drawn, metrics=metrics)
 
 
 def _membership(evidence: Evidence) -> list[Score]:
@@ -208,11 +218,12 @@ def _attribute(evidence: Evidence) -> list[Score]:
 
 
 def _canary(evidence: Evidence) -> list[Score]:
-    from longsynth.audit.attacks.canary import canary_record, exposure_score
+    from longsynth.audit.attacks.canary import exposure
+    from longsynth.audit.refit import canary_record
 
     schema, control = evidence.schema, evidence.parts.control
-    canary = canary_record(schema)
-    return [exposure_score("canary_exposure", schema, _made(evidence), canary, control)]
+    exposed = exposure(schema, _made(evidence), canary_record(schema), control)
+    return [_plain("canary_exposure", exposed)]
 
 
 def _resampling(evidence: Evidence) -> dict[str, int]:

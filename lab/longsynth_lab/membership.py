@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from longsynth.audit.promise import promise
+from longsynth.audit.attacks.canary import attack_bound
 from longsynth.privacy.budget import Accounting, Budget
 from longsynth_lab.experiments import REFERENCES, Setting
 from longsynth_lab.labels import look
@@ -179,4 +179,4 @@ def _bound(setting: Setting) -> float:
 
 @lru_cache
 def _most_auroc(epsilon: float, delta: float, accounting: Accounting) -> float:
-    return promise(Budget(epsilon, delta, accounting)).between_people
+    return attack_bound(Budget(epsilon, delta, accounting)).between_people

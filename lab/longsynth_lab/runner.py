@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from longsynth.audit.classifiers import require_sklearn
-from longsynth.audit.score import Score
+from longsynth.audit.metric import Score
 from longsynth.bundle import Bundle
 from longsynth.system.errors import Code, Refused
 from longsynth.system.folders import not_written, noting

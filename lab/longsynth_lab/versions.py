@@ -19,11 +19,10 @@ from typing import TypedDict
 import numpy as np
 
 from longsynth.audit.attacks.attribute import attribute_scores
-from longsynth.audit.attacks.canary import exposure_score
+from longsynth.audit.attacks.canary import exposure
 from longsynth.audit.attacks.membership import membership_scores
 from longsynth.audit.fidelity import fidelity_scores
-from longsynth.audit.subgroups import subgroup_scores
-from longsynth.audit.utility import utility_scores
+from longsynth.audit.utility import subgroup_scores, utility_scores
 from longsynth.engines.kernel import batch_sums
 from longsynth.engines.local import sum_over
 from longsynth.methods.registry import method_named
@@ -54,7 +53,7 @@ JUDGE = tuple(  # what metrics depend on
         fidelity_scores,
         membership_scores,
         attribute_scores,
-        exposure_score,
+        exposure,
         simulate,
         split,
     )

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from longsynth.audit.attacks.canary import Refit
 from longsynth.audit.audit import audit
+from longsynth.audit.refit import Refit
 from longsynth.privacy.budget import Budget
 from support import random_cohort, small_schema
 

@@ -20,7 +20,7 @@ from fuzz.parquet_inputs import any_parquet, parquet_cells
 from fuzz.text_inputs import TEXT
 from fuzz.type_inputs import TYPES
 from fuzz.yaml_inputs import any_schema
-from longsynth.audit.synthetic_folder import read_synthetic
+from longsynth.audit.inputs import read_synthetic
 from longsynth.commands.check import check
 from longsynth.fit import fit
 from longsynth.methods.registry import model_of

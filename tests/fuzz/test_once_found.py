@@ -13,7 +13,7 @@ import pytest
 
 from fuzz.cohorts import ROWS, SCHEMA, typed, write_typed
 from leaks.sentinels import MARK
-from longsynth.audit.synthetic_folder import read_synthetic
+from longsynth.audit.inputs import read_synthetic
 from longsynth.govern.provenance import read_provenance
 from longsynth.methods.registry import model_of
 from longsynth.reading.tables import CohortFolder

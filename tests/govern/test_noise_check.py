@@ -15,17 +15,6 @@ from numpy.random import default_rng
 from scipy.special import smirnov
 
 from longsynth import Refused, plan
-from longsynth.audit.game.forgery import (
-    FORGERIES,
-    Exposed,
-    below_the_lift,
-    exposed,
-    less_noise,
-    no_noise,
-    on_every_other,
-    one_or_two,
-    the_same_on_all,
-)
 from longsynth.bundle import Bundle
 from longsynth.govern.keys import load_private, make_keys
 from longsynth.methods.fact import Fact, each, facts_of
@@ -51,6 +40,17 @@ from longsynth.release.noise_check import (
 )
 from longsynth.release.verify import sign, verify
 from longsynth.schema.schema import Schema
+from longsynth_lab.forgery import (
+    FORGERIES,
+    Exposed,
+    below_the_lift,
+    exposed,
+    less_noise,
+    no_noise,
+    on_every_other,
+    one_or_two,
+    the_same_on_all,
+)
 from longsynth_lab.paper.section_v import AS_PRINTED
 from support import earlier
 from ward import ward_cohort, ward_schema

@@ -26,7 +26,7 @@ from numpy.random import SeedSequence
 from typer.testing import CliRunner
 
 from longsynth import Bundle, Refused, fit, load_release
-from longsynth.audit.game.fast_noise import FastNoise
+from longsynth.audit.game.trials import FastNoise
 from longsynth.commands.app import app
 from longsynth.govern.keys import (
     SIGNATURE,

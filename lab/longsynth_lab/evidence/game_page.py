@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from longsynth.audit.game.report import BUNDLE, GameReport, Row, read_report
-from longsynth.audit.game.rows import ERROR
-from longsynth.audit.game.verdict import FALSE_ALARM, LEAST, TIGHT
+from longsynth.audit.game.report import BUNDLE, GameReport, GameRow, read_report
+from longsynth.audit.game.verdict import ERROR, FALSE_ALARM, LEAST, TIGHT
 from longsynth.plan import Plan, plan
 from longsynth.privacy.budget import Accounting
 from longsynth.reading.simulation import simulated_schema
@@ -61,7 +60,7 @@ class Game(NamedTuple):
     report: GameReport
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[GameRow]:
         return list(main_rows(self.report))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from longsynth.audit.utility import Predictions, curves
+from longsynth.audit.ranking import Predictions, curves
 from longsynth_lab.experiments import BASELINES, MAIN, METHODS, PROPOSED
 from longsynth_lab.labels import look
 from longsynth_lab.paper.section_v import ABLATION, SCALED, STRESSED

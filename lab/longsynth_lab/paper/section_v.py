@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from longsynth.audit.attacks.canary import QUANTILE
 from longsynth.audit.attacks.membership import FEWEST, NEIGHBOURS, SMALLEST
-from longsynth.audit.comparisons.levels import categorical
+from longsynth.audit.view import categorical
 from longsynth.reading.simulation import simulated_schema
 from longsynth_lab.experiments import (
     MAIN,

@@ -11,7 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longsynth.audit.utility import Predictions, utility_scores
+from longsynth.audit.ranking import Predictions
+from longsynth.audit.utility import utility_scores
 from longsynth.system.errors import Refused
 from longsynth_lab.errors import LabCode
 from longsynth_lab.paper.artefacts import expected_files

@@ -11,7 +11,7 @@ from longsynth.system.text import cell, command_line
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from longsynth.show.compare import Row
+    from longsynth.show.compare import ComparedVariable
 
 # tab:configuration, on its first seed
 SEED, PATIENTS, EPSILON, DELTA, SYNTHETIC_SEED = 11, 720, 12.0, 1e-5, 7
@@ -86,7 +86,7 @@ For a board, as one page: {board}""")
         console.print("Plots need matplotlib: pip install 'longsynth[plots]'.", markup=False)
 
 
-def _table(rows: list["Row"]) -> "Table":
+def _table(rows: list["ComparedVariable"]) -> "Table":
     from rich.table import Table
 
     table = Table(

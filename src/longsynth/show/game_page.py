@@ -1,11 +1,10 @@
-"""The report of a distinguishing game in words and Markdown. It computes no number."""
+"""The report of a game in words and Markdown. Numbers come from the report; none is computed."""
 
 from collections.abc import Iterable, Iterator
 
-from longsynth.audit.game.report import BUNDLE, GameReport, Row
-from longsynth.audit.game.spread import Spread
+from longsynth.audit.game.report import BUNDLE, GameReport, GameRow, MeasuredNoise
 from longsynth.privacy.noise import OPENDP
-from longsynth.system.text import markdown, markdown_table
+from longsynth.system.text import markdown
 
 HEADER = (
     "line",
@@ -18,26 +17,27 @@ HEADER = (
     "Gaussian",
     "counted",
 )
-NOTES = (
-    "pair: the share of the claimed μ that the worst pair found can reach; from 95 % on, a pair is "
-    "tight. trials: per side. μ = √(2ρ) is the distance between the two sides, in standard "
-    "deviations of the best test; ± is one standard error.",
-    "Gaussian and counted: lower bounds on ε at 95 % confidence. The Gaussian bound converts the "
-    "lower limit of μ̂ through the exact curve of normal noise. It assumes that the test statistic "
-    "is normal with the same variance on both sides, which is how the noise is built. The counted "
-    "bound puts Clopper-Pearson limits on the two error rates of one threshold. It assumes "
-    "nothing, and it cannot come near ε when δ is so small.",
-    "fits: each trial runs the real `fit`. draws: each trial adds new noise to the exact sums that "
-    "a real fit passed to its noise source. fast: rounded normal numbers from a seed. OpenDP: the "
-    "noise of a release, which takes no seed.",
+COLUMNS = (
+    "pair: the share of the claimed μ that the worst pair found can reach; from 95 % on it is "
+    "tight. trials: on either side. μ = √(2ρ): how far apart the two sides lie, in standard "
+    "deviations of the best test; ± one standard error."
 )
+BOUNDS = (
+    "Gaussian and counted: ε is at least this, at 95 %. Gaussian goes from the lower limit of μ̂ "
+    "through the exact curve of normal noise; it assumes that the test statistic is normal with "
+    "one spread on both sides, which is how the noise is built. Counted puts Clopper-Pearson "
+    "limits on the two error rates of one threshold; it assumes nothing, and cannot come near ε at "
+    "so small a δ."
+)
+PLAYED = (
+    "fits: the real `fit`, once a trial. draws: the exact sums that a real fit handed to its noise "
+    "source, with noise drawn anew a trial. fast: rounded normal numbers with a seed. OpenDP: the "
+    "noise of a release, which takes no seed."
+)
+NOTES = (COLUMNS, BOUNDS, PLAYED)
 NO_PROOF = (
-    "An attack that does not win proves nothing about other attacks, and no patient data was used. "
-    "The proof is in docs/privacy.md."
-)
-SPREADS = (
-    "The noise as drawn, in units of the claimed σ: over all numbers of a line, and the smallest "
-    "and largest value for a single number."
+    "An attack that does not win proves nothing about other attacks, and no patient was read: the "
+    "proof is in docs/privacy.md."
 )
 
 
@@ -48,15 +48,15 @@ def title(report: GameReport) -> str:
     )
 
 
-def main_rows(report: GameReport) -> Iterator[Row]:
-    """Each line on its own worst pair, then the whole bundle. The JSON has all rows."""
+def main_rows(report: GameReport) -> Iterator[GameRow]:
+    """Each line on its own worst pair, then the whole bundle; the rest is in the JSON."""
     yield from (r for r in report.rows if r.line != BUNDLE and r.played == "noise redrawn")
     yield from (r for r in report.rows if r.line == BUNDLE and r.noise != OPENDP)
     yield from (r for r in report.rows if r.line == BUNDLE and r.noise == OPENDP)
 
 
-def cells(row: Row) -> tuple[str, ...]:
-    """The cells of a row, for the terminal and for Markdown."""
+def cells(row: GameRow) -> tuple[str, ...]:
+    """The cells of a row, as everybody prints them."""
     digits = 4 if row.mu_claimed < 0.1 else 3
     return (
         row.line,
@@ -71,52 +71,52 @@ def cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def spread_cells(spreads: Iterable[Spread]) -> Iterator[tuple[str, ...]]:
-    """One row per line: all its numbers together and the extremes of one, by noise source."""
-    by_line: dict[str, list[Spread]] = {}
+def spread_cells(spreads: Iterable[MeasuredNoise]) -> Iterator[tuple[str, ...]]:
+    """A line each: all its numbers together and the extremes of one, by source."""
+    by_line: dict[str, list[MeasuredNoise]] = {}
     for spread in spreads:
         by_line.setdefault(spread.line, []).append(spread)
-    for line, measured in by_line.items():
+    for line, found in by_line.items():
         shown = [
             f"{s.measured:.5f} ± {s.error:.5f} ({s.lowest:.2f} to {s.highest:.2f})"
-            for s in sorted(measured, key=lambda s: s.noise == OPENDP)
+            for s in sorted(found, key=lambda s: s.noise == OPENDP)
         ]
-        yield line, f"{measured[0].numbers:,}", *shown
+        yield line, f"{found[0].numbers:,}", *shown
 
 
-def spread_header(spreads: Iterable[Spread]) -> tuple[str, ...]:
+def spread_header(spreads: Iterable[MeasuredNoise]) -> tuple[str, ...]:
     fits = {s.noise: s.fits for s in sorted(spreads, key=lambda s: s.noise == OPENDP)}
     return "line", "numbers", *(f"{_short(n)}, {number:,} fits" for n, number in fits.items())
 
 
 def verdict(report: GameReport) -> list[str]:
-    """Sentences that say what was measured and no more."""
+    """Sentences that say what was found and no more."""
     if not report.holds:
         return ["The claim FAILS:", *(f"- {failure}." for failure in report.failures)]
     rows = list(main_rows(report))
     tight = [r for r in rows if r.tight and r.enough]
-    sentences = [
-        f"The claim stood: no test distinguished the two cohorts better than ε = "
-        f"{report.epsilon:g} at δ = {report.delta:g} allows, for each line and for all together."
+    reached = min([1.0, *(r.mu / r.mu_claimed for r in tight)])
+    said = [
+        f"The claim stood: no test told the two cohorts apart better than ε = {report.epsilon:g} "
+        f"at δ = {report.delta:g} allows, line by line and in all."
     ]
     if tight:
-        reached = min([1.0, *(r.mu / r.mu_claimed for r in tight)])
-        sentences.append(
-            f"In {len(tight)} of {len(rows)} rows, the pair is tight and the trials are enough. "
-            f"There, the attacker reached at least {100 * reached:.0f} % of the claimed μ: the "
-            "noise is not larger than it needs to be, and the test can detect an effect."
+        said.append(
+            f"In {len(tight)} of {len(rows)} rows the pair is tight and the trials are enough; "
+            f"there the attacker reached at least {100 * reached:.0f} % of the claimed μ, so the "
+            "noise is not too large and the auditor not blind."
         )
-    if above := sum(_largest_bound(row) > row.epsilon_claimed for row in report.rows):
-        sentences.append(
-            f"In {above} of all {len(report.rows)} rows, a 95 % bound lies above the claim. By "
-            "chance alone, this happens in up to one row in twenty, so the verdict needs more."
+    if above := sum(_shown(row) > row.epsilon_claimed for row in report.rows):
+        said.append(
+            f"In {above} of all {len(report.rows)} rows a bound at 95 % lies above the claim; by "
+            "chance alone that happens to as many as one in twenty, and the verdict asks for more."
         )
     if loose := [r.line for r in rows if not r.tight]:
-        sentences.append(
-            f"No pair was found that reaches the full claim of: {', '.join(dict.fromkeys(loose))}. "
-            "There, the claim may be larger than any attack can use."
+        said.append(
+            f"No pair was found that uses up the claim of: {', '.join(dict.fromkeys(loose))}. "
+            "There the claim may be larger than any attack needs."
         )
-    return [*sentences, NO_PROOF]
+    return [*said, NO_PROOF]
 
 
 def report_tables(report: GameReport) -> str:
@@ -124,7 +124,8 @@ def report_tables(report: GameReport) -> str:
     parts = [markdown_table(HEADER, map(_literal, map(cells, main_rows(report))))]
     if report.spreads:
         parts += [
-            SPREADS,
+            "The noise as drawn, in claimed σ: all numbers of a line together, and the least and "
+            "the most in a single number.",
             markdown_table(
                 spread_header(report.spreads), map(_literal, spread_cells(report.spreads))
             ),
@@ -153,7 +154,7 @@ def report_page(report: GameReport, played: str) -> str:
     )
 
 
-def _largest_bound(row: Row) -> float:
+def _shown(row: GameRow) -> float:
     return max(row.epsilon_gaussian, row.epsilon_counted)
 
 
@@ -163,3 +164,8 @@ def _short(noise: str) -> str:
 
 def _literal(cells: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(markdown, cells))
+
+
+def markdown_table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [header, tuple("---" for _ in header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -53,6 +53,11 @@ class Code(StrEnum):
     RELEASE_ALTERED = "release-altered"
     RELEASE_FORMAT = "release-format"
     SYNTHETIC_ALTERED = "synthetic-altered"
+    # audit
+    AUDIT_UNUSABLE = "audit-unusable"
+    SKLEARN_MISSING = "sklearn-missing"
+    TOO_FEW_TRIALS = "too-few-trials"
+    WEIGHTS_UNUSABLE = "weights-unusable"
     # govern
     BOOK_DAMAGED = "book-damaged"
     BOOK_UNUSABLE = "book-unusable"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator, SeedSequence
 
-from longsynth.audit.game.fast_noise import FastNoise
-from longsynth.audit.game.scene import given_by
+from longsynth.audit.game.neighbours import noise_requests
+from longsynth.audit.game.trials import FastNoise
 from longsynth.bundle import Bundle
 from longsynth.fit import fit
 from longsynth.plan import Plan
@@ -43,8 +43,8 @@ class Exposed:
 def exposed(cohort: Cohort, plan: Plan, seed: int) -> Exposed:
     honest = fit(cohort, plan, noise=FastNoise(SeedSequence(seed)))
     outputs = [line.values for line in honest.released.values()]
-    given = given_by(cohort, plan, outputs)
-    return Exposed(plan, {n: g.sums for n, g in zip(honest.released, given, strict=True)})
+    requests = noise_requests(cohort, plan, outputs)
+    return Exposed(plan, {n: r.sums for n, r in zip(honest.released, requests, strict=True)})
 
 
 def no_noise(sums: Integers, entry: Entry, rng: Generator) -> Integers:

@@ -1,10 +1,10 @@
-"""Fingerprint: a record as an attacker compares it, and the distances between records."""
+"""Records as an attacker compares them, and the distances between them."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from longsynth.audit.summaries import summaries
+from longsynth.audit.view import summaries
 from longsynth.schema.schema import Schema
 from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats
@@ -14,21 +14,21 @@ CHUNK = 1024  # records compared at a time, so that memory does not grow with th
 
 
 def records(schema: Schema, cohort: Trajectories) -> Floats:
-    """(n, D): all an attacker knows of a patient: summaries, sites, then group and event last."""
+    """(n, D): all that an attacker knows: summaries, sites, then group, and the event last."""
     sites = cohort.site[:, None] == np.arange(len(schema.sites))
     return np.column_stack([summaries(schema, cohort), sites, cohort.group, cohort.event])
 
 
 class Scale:
-    """Distances in spreads of a reference cohort, which the attacker holds too."""
+    """Distances in standard deviations of a reference cohort, which the attacker also has."""
 
     def __init__(self, reference: Floats) -> None:
         spread = reference.std(axis=0)
-        # one that does not vary keeps its public unit: a record that differs in it is far away
+        # a column that does not vary keeps its public unit: a record that differs in it is far away
         self._spread = np.where(spread > 1e-9, spread, 1.0)
 
-    def __call__(self, found: Floats) -> Floats:
-        return np.asarray(found / self._spread)
+    def __call__(self, rows: Floats) -> Floats:
+        return np.asarray(rows / self._spread)
 
 
 def nearest(asked: Floats, among: Floats, k: int = 1) -> tuple[Floats, np.ndarray]:
