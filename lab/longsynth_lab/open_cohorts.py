@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from longsynth.reading.cohort_folder import read_cohort
 from longsynth.reading.records import Cohort
-from longsynth.reading.tables import read_cohort
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Refused
 

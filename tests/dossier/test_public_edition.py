@@ -23,7 +23,7 @@ from longsynth.show.dossier.gather import gather
 from longsynth.show.dossier.noise import draw, noised
 from longsynth.show.dossier.public.promise import promise, up
 from longsynth.show.dossier.writing import write_dossier
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 from support import constant_add
 from ward import ward_cohort, ward_schema
 

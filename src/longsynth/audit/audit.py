@@ -28,8 +28,8 @@ from longsynth.audit.result import (
 from longsynth.audit.score import Score
 from longsynth.audit.subgroups import subgroup_scores
 from longsynth.audit.utility import Predictions, base_rate, train_and_predict, utility_scores
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 
 
 def audit(

@@ -13,8 +13,8 @@ from longsynth.audit.comparisons.telling_apart import telling_apart
 from longsynth.audit.intervals import scored
 from longsynth.audit.score import Better, Score
 from longsynth.audit.view import weights
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats
 
 COMPARISONS: tuple[Comparison, ...] = (

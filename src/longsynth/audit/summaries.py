@@ -9,8 +9,8 @@ import numpy as np
 
 from longsynth.audit.comparisons.levels import level_codes, level_count
 from longsynth.audit.view import View, inside, view
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.schema.variable import Variable
 from longsynth.system.arrays import Bools, Floats, Ints
 

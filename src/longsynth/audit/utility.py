@@ -19,8 +19,8 @@ from longsynth.audit.ranking import (
 from longsynth.audit.score import Better, Score
 from longsynth.audit.summaries import summaries
 from longsynth.audit.view import weights
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats, Ints
 
 FEW_EVENTS = 10  # below this a ranking metric says next to nothing

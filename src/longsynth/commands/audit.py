@@ -76,7 +76,7 @@ def audit(
     from longsynth.audit.classifiers import require_sklearn
     from longsynth.audit.refit import refit_like
     from longsynth.audit.synthetic_folder import read_synthetic
-    from longsynth.reading.tables import read_cohort
+    from longsynth.reading.cohort_folder import read_cohort
     from longsynth.show.audit_files import write_audit
     from longsynth.show.audit_panels import drawn_from, write_panels
     from longsynth.system.errors import Code, Refused

@@ -12,7 +12,7 @@ from longsynth.audit.ranking import BINS, bin_of
 from longsynth.audit.result import WARNING, AuditResult
 from longsynth.audit.utility import Predictions, curves
 from longsynth.release.synthetic_folder import RECIPE, read_recipe
-from longsynth.schema.trajectories import Trajectories
+from longsynth.schema.record import Trajectories
 from longsynth.system.folders import write_whole
 
 FORMAT, PANELS = 1, "panels.json"

@@ -11,8 +11,8 @@ from longsynth.audit.comparisons.levels import categorical
 from longsynth.audit.intervals import scored
 from longsynth.audit.score import Better, Score
 from longsynth.audit.summaries import columns_of
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Bools, Floats
 
 NO_LEVELS = "the event only: the schema has no variable with levels"

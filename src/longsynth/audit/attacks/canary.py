@@ -18,8 +18,8 @@ from longsynth.audit.ranking import Ranking
 from longsynth.audit.score import Better, Score
 from longsynth.privacy.budget import Budget
 from longsynth.reading.records import Cohort
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats
 
 QUANTILE = 0.01  # of the holdout's distances to the canary: nearer than that is an exposure

@@ -8,8 +8,8 @@ from longsynth.audit.attacks.fingerprint import Scale, nearest, records
 from longsynth.audit.intervals import scored
 from longsynth.audit.ranking import Ranking
 from longsynth.audit.score import Better, Score
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats
 
 NEIGHBOURS = 3  # whose mean log distance stands for a density

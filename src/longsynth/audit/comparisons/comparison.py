@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats
 
 # The weights of the real and of the synthetic patients become named values. A bootstrap replicate

@@ -4,8 +4,8 @@ import numpy as np
 
 from longsynth.audit.comparisons.comparison import Measure
 from longsynth.audit.summaries import summaries
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats
 
 

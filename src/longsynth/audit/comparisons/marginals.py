@@ -6,8 +6,8 @@ from longsynth.audit.comparisons.comparison import Measure
 from longsynth.audit.comparisons.distributions import Samples, Tables, mean_of_known
 from longsynth.audit.comparisons.levels import level_codes, level_count
 from longsynth.audit.view import inside, view
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats, Ints
 
 

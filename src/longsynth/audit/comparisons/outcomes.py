@@ -5,8 +5,8 @@ import numpy as np
 from longsynth.audit.comparisons.comparison import Measure
 from longsynth.audit.comparisons.distributions import mean_of_known
 from longsynth.audit.view import view
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats, Ints
 
 

@@ -8,8 +8,8 @@ from longsynth.audit.comparisons.comparison import Measure
 from longsynth.audit.comparisons.distributions import Tables, mean_of_known
 from longsynth.audit.comparisons.levels import categorical, level_codes, level_count, over_time
 from longsynth.audit.view import View, inside, view
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats, Ints
 
 LAGS = (1, 2, 3)

@@ -7,8 +7,8 @@ from longsynth.audit.comparisons.comparison import Measure
 from longsynth.audit.ranking import Ranking
 from longsynth.audit.summaries import summaries
 from longsynth.audit.view import weights
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats, Ints
 
 FOLDS = 3
