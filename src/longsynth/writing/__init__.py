@@ -23,7 +23,7 @@ class Writer:
     how to read them back. Both lists of files are for a number of chunks."""
 
     write: "Callable[[Path, Schema, Iterable[Trajectories]], None]"
-    people_files: Callable[[int], list[str]]  # those with one row per patient
+    people_files: Callable[[int], list[str]]  # Parquet, one row per patient: `verify` counts them
     other_files: Callable[[int], list[str]]  # all others but schema.yaml
 
     def files(self, chunks: int) -> tuple[str, ...]:
