@@ -160,7 +160,7 @@ def _figures(work: Callable[[], object]) -> Figures:
 def _make(plain: str, shuffled: str, patients: str) -> Figures:
     """Simulated patients, sorted and not."""
     from longsynth import simulate, simulated_schema
-    from longsynth.writing.writer import write_cohort
+    from longsynth.writing.cohort import write_cohort
 
     def chunks() -> Iterator[Any]:
         for seed, start in enumerate(range(0, int(patients), 65_536)):
@@ -208,11 +208,11 @@ def _syrk(patients: str, width: str) -> Figures:
 
 def _sort(folder: str) -> Figures:
     """DuckDB alone, with the memory that a fit gives it."""
-    from longsynth.reading.reading import connect
-    from longsynth.reading.tables import MEMORY, MEMORY_A_VARIABLE
+    from longsynth.reading.cohort_folder import MEMORY
+    from longsynth.reading.session import MEMORY_PER_VARIABLE, connect
 
     with tempfile.TemporaryDirectory() as scratch:
-        memory = MEMORY + 6 * MEMORY_A_VARIABLE
+        memory = MEMORY + 6 * MEMORY_PER_VARIABLE
         connection = connect(scratch, memory=memory, threads=2)
         query = f"SELECT * FROM '{folder}/observations.parquet' ORDER BY patient_id, time"
         return _figures(lambda: [0 for _ in connection.sql(query).to_arrow_reader(65_536)])
@@ -228,7 +228,7 @@ def _warm(method: str) -> Any:
 
 def _fit(folder: str, method: str) -> Figures:
     from longsynth import fit, plan
-    from longsynth.reading.tables import CohortFolder
+    from longsynth.reading.cohort_folder import CohortFolder
 
     _warm(method)
 
@@ -261,7 +261,7 @@ def _sample(folder: str, out: str, patients: str, method: str) -> Figures:
 
 def _write(folder: str) -> Figures:
     """PyArrow alone, with the same settings and row groups."""
-    from longsynth.writing.writer import parquet_writer
+    from longsynth.writing.cohort import parquet_writer
 
     files = [Path(folder) / name for name in ("observations.parquet", "patients.parquet")]
     total = {"cpu": 0.0, "peak": 0.0}

@@ -27,8 +27,8 @@ from longsynth.reading.records import Cohort
 from longsynth.sample import sample
 from longsynth.sampling.model import Model
 from longsynth.sampling.synthetic import Synthetic
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth_lab.experiments import BASE_RATE, REFERENCES, TRAIN_ON_REAL
 from longsynth_lab.patients import Parts, clipping_facts, partition_facts, support_facts
 from longsynth_lab.trial import Trial, population, schema_of

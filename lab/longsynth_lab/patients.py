@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from longsynth.reading.cohort_folder import read_cohort
 from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate, simulated_schema
-from longsynth.reading.tables import read_cohort
 from longsynth.release.run import raw_facts
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable

@@ -20,7 +20,7 @@ from longsynth.reading.simulation import simulate, simulated_schema
 from longsynth.schema.schema import Schema
 from longsynth.show.audit_files import write_audit
 from longsynth.system.errors import Code, CohortError
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 from refusals import refused
 from support import random_cohort, small_schema
 

@@ -18,7 +18,7 @@ from longsynth.release.folder import load_release
 from longsynth.release.run import run_fit
 from longsynth.release.synthetic_folder import RECIPE, Recipe, recipe_json
 from longsynth.system.errors import Code, Refused
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 
 DOCS = Path(__file__).parents[2] / "docs"
 app = typer.Typer()

@@ -8,8 +8,8 @@ from audit.audit_support import changed, plain_schema, series, weighted
 from longsynth.audit.fidelity import fidelity_scores
 from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate, simulated_schema
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from support import random_cohort, small_schema
 
 

@@ -14,8 +14,8 @@ from longsynth.audit.refit import Refit, canary_record, canary_scores
 from longsynth.audit.view import columns_of, feature_names, summaries
 from longsynth.encoding.rows import seen
 from longsynth.reading.records import Cohort
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.errors import Code
 from refusals import refused
 from ward import MISSING, NAMES, SLOTS, STATIC, VARIABLES, ward_cohort, ward_schema

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import preloaded
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 from support import random_cohort, small_schema
 from third_party import PACKAGE, VERSION, install
 

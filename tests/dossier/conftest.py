@@ -14,7 +14,7 @@ from longsynth.release.run import run_fit
 from longsynth.release.synthetic_folder import Recipe, write_synthetic
 from longsynth.schema.schema import Schema
 from longsynth.show.dossier.build import write_dossier
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 from ward import VARIABLES, ward_cohort, ward_schema
 
 SCRIPT = "<script>alert('x')</script>"

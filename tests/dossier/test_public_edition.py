@@ -22,7 +22,7 @@ from longsynth.release.run import run_fit
 from longsynth.show.dossier.build import release_facts, write_dossier
 from longsynth.show.dossier.public.facts import Facts, generate_population, noised
 from longsynth.show.dossier.public.guarantee import guarantee, percent_up
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 from support import constant_add
 from ward import ward_cohort, ward_schema
 

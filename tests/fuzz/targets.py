@@ -25,9 +25,9 @@ from longsynth.commands.check import check
 from longsynth.fit import fit
 from longsynth.methods.registry import model_of
 from longsynth.plan import plan
+from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.reading.importing import Imported, import_cohort
 from longsynth.reading.records import Cohort
-from longsynth.reading.tables import CohortFolder
 from longsynth.release.disclosed import read_disclosed
 from longsynth.release.folder import load_release
 from longsynth.release.run import run_fit

@@ -12,7 +12,7 @@ from fuzz.kind import Kind
 from fuzz.targets import KINDS, imported
 from fuzz.watch import GOOD, Outcome, try_input
 from longsynth.commands.check import check
-from longsynth.reading.tables import CohortFolder
+from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.release.synthetic_folder import RECIPE, read_recipe
 from longsynth.system.errors import ReleaseError
 

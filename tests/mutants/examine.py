@@ -75,7 +75,7 @@ class Verdict:
 
 def write_ordinary_cohort(tree: Path, tests: Path, folder: Path) -> None:
     import_from(tree, tests)
-    from longsynth.writing.writer import write_cohort
+    from longsynth.writing.cohort import write_cohort
     from support import random_cohort, small_schema
 
     folder.mkdir()

@@ -15,7 +15,7 @@ from longsynth import load_release, run_fit
 from longsynth.govern.book import init_book
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.noise import OpenDPNoise
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 from support import random_cohort, small_plan, small_schema
 
 FILES = ["STATEMENT.md", "ledger.json", "manifest.json", "schema.yaml", "statistics.json"]

@@ -48,7 +48,7 @@ from longsynth.show.dossier.public.facts import generate_population
 from longsynth.show.form_page import html_page, markdown_page
 from longsynth.system.errors import SchemaError
 from longsynth.system.text import cell, figure, markdown, shell
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 from support import random_cohort, small_plan, small_schema
 
 PLAIN = "plain words"

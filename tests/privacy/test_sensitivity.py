@@ -18,8 +18,7 @@ from longsynth.methods.private.markov_rule import SMOOTHED
 from longsynth.methods.private.trust import Trust
 from longsynth.privacy.sums import Contribution
 from longsynth.reading.records import Cohort
-from longsynth.schema.conditions import condition_matrix
-from longsynth.schema.schema import Schema
+from longsynth.schema.schema import Schema, condition_matrix
 from longsynth_lab.paper.section_v import AS_PRINTED
 from privacy.neighbouring_records import (
     Pair,

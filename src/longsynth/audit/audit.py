@@ -27,8 +27,8 @@ from longsynth.audit.result import (
     Source,
 )
 from longsynth.audit.utility import base_rate, subgroup_scores, train_and_predict, utility_scores
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 
 
 def audit(

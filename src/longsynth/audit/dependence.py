@@ -19,8 +19,8 @@ from longsynth.audit.view import (
     view,
     weights,
 )
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Bools, Floats, Ints
 
 LAGS = (1, 2, 3)

@@ -22,8 +22,8 @@ from longsynth.audit.marginals import (
 )
 from longsynth.audit.metric import Metric, Score, scored
 from longsynth.audit.view import weights
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats
 
 

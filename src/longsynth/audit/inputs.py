@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longsynth.reading.plain import column_types
+from longsynth.reading.cohort_folder import read_cohort
+from longsynth.reading.parquet import column_types
 from longsynth.reading.records import Cohort
-from longsynth.reading.tables import read_cohort
 from longsynth.sampling.synthetic import Synthetic
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from longsynth.audit.view import clipped, level_codes, level_count, summed, view
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats, Ints
 
 Measure = Callable[[Floats, Floats], dict[str, float]]  # weights of real and synthetic patients

@@ -24,8 +24,8 @@ from longsynth.release.statement import promised
 from longsynth.release.synthetic_folder import RECIPE, read_recipe
 from longsynth.sample import sample
 from longsynth.sampling.synthetic import Synthetic
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.errors import Code, Refused
 
 

@@ -16,8 +16,8 @@ from longsynth.audit.ranking import (
     ece,
 )
 from longsynth.audit.view import summaries, weights
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Bools, Floats, Ints
 
 FEW_EVENTS = 10  # below this a ranking metric says next to nothing

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from longsynth.encoding.scaling import Scaling
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.schema.variable import Variable
 from longsynth.system.arrays import Bools, Floats, Ints
 

@@ -53,7 +53,7 @@ def audit(
     from longsynth.audit.classifiers import require_sklearn
     from longsynth.audit.inputs import read_synthetic, require_agreement
     from longsynth.audit.refit import refit_like
-    from longsynth.reading.tables import read_cohort
+    from longsynth.reading.cohort_folder import read_cohort
     from longsynth.show.audit_files import drawn_from, write_audit, write_panels
     from longsynth.system.errors import Code, Refused
     from longsynth.system.folders import new_folder

@@ -26,7 +26,7 @@ def check(
 
     The output is for the data holder only: it contains raw facts about patients.
     """
-    from longsynth.reading.tables import CohortFolder as Folder
+    from longsynth.reading.cohort_folder import CohortFolder as Folder
 
     chosen = cohort_on(engine, cohort, master, tables, None)
     with Folder(chosen) if isinstance(chosen, Path) else chosen as source:

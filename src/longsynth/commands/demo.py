@@ -28,8 +28,8 @@ def demo(
 
     from longsynth.methods import DEFAULT
     from longsynth.methods.registry import model_of
+    from longsynth.reading.cohort_folder import read_cohort
     from longsynth.reading.simulation import simulate, simulated_schema
-    from longsynth.reading.tables import read_cohort
     from longsynth.release.folder import load_release
     from longsynth.release.run import run_fit
     from longsynth.release.synthetic_folder import Recipe, write_synthetic
@@ -39,7 +39,7 @@ def demo(
     from longsynth.show.plots import plot_all
     from longsynth.show.terminal import stdout
     from longsynth.system.folders import new_folder, write_whole
-    from longsynth.writing.writer import write_cohort
+    from longsynth.writing.cohort import write_cohort
 
     console = stdout()
     with new_folder(out) as scratch:

@@ -1,46 +1,46 @@
 """`longsynth import`: from a hospital's tables to a cohort folder. Its output is for the data
-holder only."""
+steward only."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from longsynth.commands.output import say
+from longsynth.reading.formats import FORMATS
 from longsynth.system.text import command_line
 
 
-class Formats(StrEnum):
-    events = "events"
-    meds = "meds"
-    omop = "omop"
-
-
 def import_(
-    form: Annotated[Formats, typer.Argument(metavar="events|meds|omop", help="The format.")],
+    form: Annotated[
+        str,
+        typer.Argument(
+            metavar="|".join(FORMATS),
+            help="; ".join(f"{name}: {form.reads}" for name, form in FORMATS.items()) + ".",
+            autocompletion=lambda: list(FORMATS),
+        ),
+    ],
     source: Annotated[
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="A folder. For OMOP also a DuckDB file or postgresql://user@host/database, with "
-            "the password in PGPASSWORD.",
+            help="; ".join(f"{name}: {form.source}" for name, form in FORMATS.items()) + ".",
         ),
     ],
     schema: Annotated[Path, typer.Option(help="The schema, with the mapping under 'source'.")],
     out: Annotated[Path, typer.Option("--out", help="A folder that does not exist yet.")],
 ) -> None:
-    """Turn tables (CSV or Parquet), a MEDS dataset or an OMOP database into a cohort folder.
+    """Turn tables or a database into a cohort folder.
 
     Every row of the patient table becomes one patient. COHORT/internal/import.json counts what
-    could not be read. That file and the output of this command are for the data holder only.
+    could not be read. That file and the output of this command are for the data steward only.
     """
     from longsynth.reading.importing import import_cohort
 
     with _steps() as step:
-        imported = import_cohort(form.value, source, schema, out, step)
+        imported = import_cohort(form, source, schema, out, step)
     for note in imported.notes:
         say(f"Note: {note}")
     say(

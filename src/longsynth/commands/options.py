@@ -70,11 +70,9 @@ def cohort_on(
     if engine == Engines.local:
         require_local(master, tables, partitions)
         return cohort
-    from longsynth.engines.spark.opened import opened_on_spark
+    from longsynth.engines.spark.session import spark_cohort
 
-    return opened_on_spark(
-        cohort, master=master or "local[*]", tables=tables, partitions=partitions
-    )
+    return spark_cohort(cohort, master=master or "local[*]", tables=tables, partitions=partitions)
 
 
 def require_local(*spark_options: object) -> None:

@@ -1,6 +1,5 @@
 """`longsynth sample`: synthetic patients from a release, which is all that it reads."""
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -9,13 +8,7 @@ from longsynth.commands.options import Engine, Engines, Jobs, Master, Out, Relea
 from longsynth.commands.output import say
 from longsynth.system.errors import Code, Refused
 from longsynth.system.text import command_line
-
-
-class Forms(StrEnum):
-    cohort = "cohort"
-    events = "events"
-    meds = "meds"
-    parts = "parts"
+from longsynth.writing import FORMATS, output_format
 
 
 def sample(
@@ -30,13 +23,14 @@ def sample(
         typer.Option(help="Only these patients, for example event=1."),
     ] = None,
     form: Annotated[
-        Forms,
+        str,
         typer.Option(
             "--format",
-            help="cohort: wide rows; events: long rows; meds: MEDS 0.4; parts: wide rows in many "
-            "files (the only format on Spark).",
+            metavar="|".join(FORMATS),
+            help="; ".join(f"{name}: {form.writes}" for name, form in FORMATS.items()) + ".",
+            autocompletion=lambda: list(FORMATS),
         ),
-    ] = Forms.cohort,
+    ] = "cohort",
     engine: Engine = Engines.local,
     master: Master = None,
     jobs: Jobs = 1,
@@ -53,21 +47,22 @@ def sample(
     from longsynth.system.folders import new_folder
     from longsynth.system.progress import counted_by, progress_bar
 
+    weight = output_format(form).weight
     raw = holds_disclosed(release)
     bundle = read_disclosed(release) if raw else load_release(release)
     model = model_of(bundle)
     levels = _levels(where or [])
     if engine == Engines.spark:
-        if raw or form not in (Forms.cohort, Forms.parts):
+        if raw or form not in ("cohort", "parts"):
             raise Refused(
                 Code.OPTIONS_CONFLICT,
                 "Spark can only write --format parts, and only from a release.",
                 "Leave out --engine spark.",
             )
-        form = Forms.parts
+        form = "parts"
     else:
         require_local(master)
-    recipe = Recipe(bundle.fingerprint, patients, seed, levels, not raw, form.value)
+    recipe = Recipe(bundle.fingerprint, patients, seed, levels, not raw, form)
     with new_folder(out, owner_only=raw) as scratch, progress_bar() as progress:
         if engine == Engines.spark:
             progress.add_task("sample", total=None)
@@ -80,7 +75,6 @@ def sample(
     if raw:
         say(f"Wrote {patients:,} records to {out}. They are NOT PRIVATE: do not share them.")
         return
-    weight = "Column 'weight' of patients.parquet" if form != Forms.meds else "SAMPLING_WEIGHT"
     say(
         f"Wrote {patients:,} synthetic patients to {out}. {weight} is the weight of each patient"
         f"{' among those selected' if where else ''}.\n"

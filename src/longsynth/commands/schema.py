@@ -24,8 +24,7 @@ def new(
     name: Annotated[str, typer.Option(help="The name of the cohort.")] = "my cohort",
 ) -> None:
     """Write a first schema with comments, from column names and a catalogue of public facts."""
-    from longsynth.schema.guesses import Columns, read_columns
-    from longsynth.schema.start import marked_lines, starting_schema
+    from longsynth.schema.from_names import Columns, marked_lines, read_columns, starting_schema
     from longsynth.system.errors import Code, Refused
     from longsynth.system.folders import write_whole
 
@@ -61,10 +60,8 @@ def check(
     json: Json = False,
 ) -> None:
     """List what looks wrong: unknown columns, bounds unlike the catalogue's. Reads no value."""
-    from longsynth.reading.check import remarks
     from longsynth.schema.file import load_schema, schema_text
-    from longsynth.schema.guesses import read_columns
-    from longsynth.schema.start import marked_lines
+    from longsynth.schema.from_names import marked_lines, read_columns, remarks
 
     loaded = load_schema(schema)
     notes = list(remarks(loaded, read_columns(cohort) if cohort else None))

@@ -18,7 +18,7 @@ def simulate(
     from longsynth.reading.simulation import simulate as draw
     from longsynth.reading.simulation import simulated_schema
     from longsynth.system.folders import new_folder
-    from longsynth.writing.writer import write_cohort
+    from longsynth.writing.cohort import write_cohort
 
     with new_folder(out) as scratch:
         write_cohort(scratch, simulated_schema(), draw(patients, seed=seed).batches(16_384))

@@ -24,8 +24,9 @@ from pydantic import (
 from longsynth.govern.provenance import is_among, require_name, same_name
 from longsynth.methods.registry import private_method
 from longsynth.privacy.budget import LARGEST_EPSILON, SMALLEST_DELTA, Accounting
+from longsynth.schema.columns import Labels
 from longsynth.schema.file import schema_sha256
-from longsynth.schema.schema import Labels, Schema
+from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Level, Variable
 from longsynth.system.errors import Refused
 from longsynth.system.text import NAME, Answer, ColumnName

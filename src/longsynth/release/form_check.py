@@ -9,9 +9,10 @@ from longsynth.govern.form import Form, Label
 from longsynth.govern.provenance import is_among
 from longsynth.privacy.budget import Budget
 from longsynth.release.folder import Release
+from longsynth.schema.columns import Labels
 from longsynth.schema.constants import SET_BY_RULE, Constants
 from longsynth.schema.file import schema_sha256
-from longsynth.schema.schema import Labels, Schema
+from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 from longsynth.system.errors import Refused
 from longsynth.system.finding import Finding

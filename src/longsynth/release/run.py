@@ -27,8 +27,8 @@ from longsynth.methods.resources import require_room
 from longsynth.plan import plan
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting
 from longsynth.privacy.noise import NoiseSource
+from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.reading.records import Cohort, Patients
-from longsynth.reading.tables import CohortFolder
 from longsynth.release.disclosed import write_disclosed
 from longsynth.release.folder import Release, release_files
 from longsynth.release.form_check import allows

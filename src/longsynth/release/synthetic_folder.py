@@ -12,7 +12,7 @@ from longsynth.sampling.synthetic import Synthetic
 from longsynth.system.errors import ReleaseError
 from longsynth.system.provenance import surroundings
 from longsynth.system.text import LEVEL, is_one_line
-from longsynth.writing.formats import FORMATS, files_of, people_files
+from longsynth.writing import FORMATS, output_format
 
 RECIPE = "synthetic.json"
 _TYPES = [str, int, int, dict, bool, str, dict]  # of the recipe's fields, as JSON has them
@@ -31,12 +31,12 @@ class Recipe:
     @property
     def files(self) -> tuple[str, ...]:
         """Every file of the folder."""
-        return (*files_of(self.form, -(-self.patients // CHUNK)), RECIPE)
+        return (*output_format(self.form).load().files(-(-self.patients // CHUNK)), RECIPE)
 
     @property
     def people(self) -> tuple[str, ...]:
-        """The files with one row a patient."""
-        return people_files(self.form, -(-self.patients // CHUNK))
+        """The files with one row per patient."""
+        return tuple(output_format(self.form).load().people_files(-(-self.patients // CHUNK)))
 
 
 def write_synthetic(
@@ -49,7 +49,7 @@ def write_synthetic(
     """Draw and write chunk by chunk: memory does not grow with the number of patients. Any number
     of jobs writes the same bytes."""
     chunks = sample_chunks(model, recipe.patients, seed=recipe.seed, where=recipe.where, jobs=jobs)
-    FORMATS[recipe.form](folder, model.schema, watch(chunks))
+    output_format(recipe.form).load().write(folder, model.schema, watch(chunks))
     (folder / RECIPE).write_bytes(recipe_json(recipe))
 
 

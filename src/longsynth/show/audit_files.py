@@ -12,8 +12,8 @@ from longsynth.audit.description import describe
 from longsynth.audit.ranking import BINS, Predictions, bin_of, curves
 from longsynth.audit.result import WARNING, AuditResult, Source
 from longsynth.release.synthetic_folder import RECIPE, read_recipe
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.show.audit_page import page
 from longsynth.show.audit_plots import plot_attacks, plot_curves
 from longsynth.system.folders import whole_file, write_whole

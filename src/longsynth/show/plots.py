@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.show.audit_plots import REAL, STYLE, SYNTHETIC
 from longsynth.show.compare import weights
 from longsynth.system.arrays import Floats

@@ -39,6 +39,21 @@ class Code(StrEnum):
     TOO_FINE_TO_SUM = "too-fine-to-sum"
     # methods
     DEPENDENT_ROWS = "dependent-rows"
+    # schema, reading and writing
+    COHORT_INCOMPLETE = "cohort-incomplete"
+    COLUMN_MISSING = "column-missing"
+    COLUMN_TWICE = "column-twice"
+    COLUMN_TYPE = "column-type"
+    COLUMNS_UNKNOWN = "columns-unknown"
+    CSV_MALFORMED = "csv-malformed"
+    DATABASE_UNREADABLE = "database-unreadable"
+    FORMAT_UNKNOWN = "format-unknown"
+    MAPPING_UNUSABLE = "mapping-unusable"
+    NO_ROOM = "no-room"
+    PACKAGE_MISSING = "package-missing"
+    PATIENT_IDS = "patient-ids"
+    SOURCE_INCOMPLETE = "source-incomplete"
+    SPARK_FAILED = "spark-failed"
     # files
     FILE_UNREADABLE = "file-unreadable"
     OUTPUT_EXISTS = "output-exists"

@@ -9,8 +9,8 @@ import numpy as np
 from longsynth.audit.attacks.records import Scale, nearest, records
 from longsynth.audit.metric import Metric, Score, scored
 from longsynth.audit.view import categorical, columns_of
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Bools, Floats
 
 NO_LEVELS = "the event only: the schema has no variable with levels"

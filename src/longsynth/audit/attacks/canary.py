@@ -20,8 +20,8 @@ from longsynth.audit.attacks.records import Scale, records
 from longsynth.audit.metric import Metric, Score, scored
 from longsynth.audit.ranking import Ranking
 from longsynth.privacy.budget import Budget, epsilon_of
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats
 
 QUANTILE = 0.01  # of the control patients' distances to the canary: closer is an exposure

@@ -7,8 +7,8 @@ import numpy as np
 from longsynth.audit.attacks.records import Scale, nearest, records
 from longsynth.audit.metric import Metric, Score, scored
 from longsynth.audit.ranking import Ranking
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats
 
 NEIGHBOURS = 3  # whose mean log distance stands for a density

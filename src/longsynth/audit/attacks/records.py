@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from longsynth.audit.view import summaries
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats
 from longsynth.system.workers import single_thread
 

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from longsynth.reading.mapping import Target
-from longsynth.system.errors import CohortError
+from longsynth.reading.adapter import Target
+from longsynth.system.errors import Code, CohortError
 
 Role = Literal["id", "whole", "number", "stamp", "text"]
 Kind = Literal[
     "integer", "float", "decimal", "text", "boolean", "date", "timestamp", "zoned", "null", "other"
 ]
 TAKES: dict[Role, tuple[Kind, ...]] = {
-    "id": ("integer", "null"),  # 64-bit hashes: a float cannot hold every one
+    "id": ("integer", "null"),  # 64-bit hashes: a float cannot represent them all
     "whole": ("integer", "float", "decimal", "null"),
     "number": ("integer", "float", "decimal", "null"),
     "stamp": ("date", "timestamp", "zoned", "text", "null"),
@@ -25,7 +25,7 @@ IBIS: dict[Role, str] = {  # the types in which Ibis knows them
     "stamp": "timestamp",
     "text": "string",
 }
-STRICT: dict[Role, tuple[Kind, ...]] = TAKES | {  # where a cast of one cell could end a query
+STRICT: dict[Role, tuple[Kind, ...]] = TAKES | {  # where casting one cell could end a query
     "whole": ("integer",),
     "stamp": ("date", "timestamp", "zoned"),
 }
@@ -51,7 +51,7 @@ Kinds = dict[str, dict[str, Kind]]  # by table and column: how they are stored
 
 @dataclass(frozen=True, slots=True)
 class EventColumns:
-    """Where an event table keeps what it holds."""
+    """The columns of an event table."""
 
     concept: str
     source_concept: str
@@ -110,8 +110,8 @@ LABELLED = ("person", "visit_occurrence", "care_site")  # tables whose columns m
 
 def by_event(target: Target) -> bool:
     """Whether it comes from rows of an event table."""
-    asked = bool(target.codes.concepts or target.codes.codes)
-    return asked and target.fact not in ("age", "death") and not target.codes.column
+    mapped = bool(target.codes.concepts or target.codes.codes)
+    return mapped and target.fact not in ("age", "death") and not target.codes.column
 
 
 def needed_tables(targets: Sequence[Target]) -> Tables:
@@ -135,8 +135,10 @@ def needed_tables(targets: Sequence[Target]) -> Tables:
 def _label_place(target: Target) -> tuple[str, str]:
     table, _, column = target.codes.column.partition(".")
     if table not in LABELLED:
-        known = ", ".join(LABELLED)
-        raise target.refused(f"a column is one of {known}, for instance person.gender_concept_id")
+        raise target.refused(
+            "its column is in no table that has labels",
+            f"Name a column of {', '.join(LABELLED)}, for example person.gender_concept_id.",
+        )
     return table, column
 
 
@@ -162,32 +164,42 @@ def _event_columns(names: EventColumns) -> tuple[Column, ...]:
     return columns + valued if names.valued else columns
 
 
-def check_types(tables: Tables, found: Kinds, takes: dict[Role, tuple[Kind, ...]]) -> None:
-    """Every needed table and column is there, and of a type that can be read."""
+def check_types(tables: Tables, kinds: Kinds, takes: dict[Role, tuple[Kind, ...]]) -> None:
+    """Refuse a table that lacks a needed column, or has one of a type that cannot be read."""
     for table, columns in tables.items():
         for column in columns:
-            kind = found[table].get(column.name)
+            kind = kinds[table].get(column.name)
             if kind is None and column.needed:
                 raise CohortError(
-                    f"table {table} has no column {column.name}, which the OMOP model has: add it."
+                    Code.COLUMN_MISSING,
+                    f"table {table} has no column {column.name}, which the OMOP model has.",
+                    "Add it.",
                 )
             if kind is not None and kind not in takes[column.role]:
                 raise CohortError(
-                    f"{table}.{column.name} is stored as {kind}: store it as {SHOULD[column.role]}."
+                    Code.COLUMN_TYPE,
+                    f"{table}.{column.name} is stored as {kind}.",
+                    f"Store it as {SHOULD[column.role]}.",
                 )
     zones = {
         kind == "zoned": f"{table}.{column.name}"
         for table, columns in tables.items()
         for column in columns
-        if (kind := found[table].get(column.name)) in ("timestamp", "zoned")
+        if (kind := kinds[table].get(column.name)) in ("timestamp", "zoned")
         or (kind == "text" and column.name.endswith("_datetime"))
     }
     if len(zones) > 1:
         raise CohortError(
-            f"{zones[True]} has a time zone and {zones[False]} has none, so that hours between "
-            "them are unknown: store all stamps in one way."
+            Code.COLUMN_TYPE,
+            f"{zones[True]} has a time zone and {zones[False]} has none, so the hours between them "
+            "are unknown.",
+            "Store all time stamps with a zone, or all without.",
         )
 
 
 def missing(table: str, where: str) -> CohortError:
-    return CohortError(f"{where} has no table {table}, which the schema's mapping needs: add it.")
+    return CohortError(
+        Code.SOURCE_INCOMPLETE,
+        f"{where} has no table {table}, which the schema's mapping needs.",
+        "Add it.",
+    )

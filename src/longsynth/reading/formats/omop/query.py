@@ -1,6 +1,6 @@
-"""The OMOP import as Ibis expressions: compiled to DuckDB and to Postgres, the same rows from both.
+"""The OMOP import as Ibis expressions, compiled to DuckDB and Postgres for the same rows from both.
 
-Times are whole seconds since 1970 and values are text until they are back in DuckDB: casts that
+Times are whole seconds since 1970, and values are text until they are back in DuckDB. Casts that
 could fail for one cell happen there, where they cannot stop a query.
 """
 
@@ -10,25 +10,25 @@ from typing import Any
 import ibis
 import ibis.expr.types as ir
 
-from longsynth.reading.formats.cdm import EVENTS, IBIS, Column, EventColumns, by_event
-from longsynth.reading.mapping import Key, Target
+from longsynth.reading.adapter import Key, Target
+from longsynth.reading.formats.omop.model import EVENTS, IBIS, Column, EventColumns, by_event
 from longsynth.schema.schema import Schema
 
-FIRST, LAST = "0001-01-02 00:00:00", "9999-12-30 00:00:00"  # beyond lie infinity and no calendar
+FIRST, LAST = "0001-01-02 00:00:00", "9999-12-30 00:00:00"  # outside lie infinity and no calendar
 DAY = 86_399  # seconds from midnight to the last second of a day
 
 
 def table(name: str, columns: Sequence[Column], types: dict[str, str]) -> ir.Table:
-    """An unbound table with every column of the model; one that is not there is null."""
+    """An unbound table with every column of the model; a missing one is null."""
     there = ibis.table({c.name: types[c.name] for c in columns if c.name in types}, name=name)
     lacking = {c.name: ibis.null(IBIS[c.role]) for c in columns if c.name not in types}
     return there.mutate(**lacking) if lacking else there
 
 
 def people(tables: dict[str, ir.Table], schema: Schema, targets: Sequence[Target]) -> ir.Table:
-    """One row a person, with or without a visit: start, stop, birth, death and labels."""
+    """One row per person, with or without a visit: start, stop, birth, death and labels."""
     person, visit = tables["person"], _first_visits(tables, schema)
-    found = person.select(
+    persons = person.select(
         id=person.person_id,
         year=person.year_of_birth,
         month=person.month_of_birth,
@@ -40,19 +40,21 @@ def people(tables: dict[str, ir.Table], schema: Schema, targets: Sequence[Target
     visits = visit.select(
         visitor=visit.person_id, start=visit.start, stop=visit.stop, **care, **labels
     )
-    found = found.left_join(visits, found.id == visits.visitor).drop("visitor")
+    persons = persons.left_join(visits, persons.id == visits.visitor).drop("visitor")
     if "care_site" in tables:
         labels = {n: c.min() for n, c in _labels(tables["care_site"], "care_site", targets).items()}
         site = tables["care_site"].group_by("care_site_id").agg(**labels)
-        found = found.left_join(site, found.care == site.care_site_id).drop("care", "care_site_id")
+        persons = persons.left_join(site, persons.care == site.care_site_id).drop(
+            "care", "care_site_id"
+        )
     if "death" in tables:
         death = tables["death"]
         died = death.select(
             dead=death.person_id, death=_seconds(death.death_datetime, death.death_date)
         )
         died = died.group_by("dead").agg(death=died.death.min())
-        return found.left_join(died, found.id == died.dead).drop("dead")
-    return found.mutate(death=ibis.null("float64"))
+        return persons.left_join(died, persons.id == died.dead).drop("dead")
+    return persons.mutate(death=ibis.null("float64"))
 
 
 def events(tables: dict[str, ir.Table], schema: Schema, targets: Sequence[Target]) -> ir.Table:
@@ -68,10 +70,10 @@ def events(tables: dict[str, ir.Table], schema: Schema, targets: Sequence[Target
 
 
 def keys(targets: Sequence[Target]) -> list[Key]:
-    """Every key that `events` can have, and whose it is."""
-    asked = [t for t in targets if by_event(t)]
-    by_concept = [(_concept(t.codes.table, c), t.number) for t in asked for c in t.codes.concepts]
-    by_code = [(_code(t.codes.table, code), t.number) for t in asked for code in t.codes.codes]
+    """Every key that `events` can have, and its target."""
+    mapped = [t for t in targets if by_event(t)]
+    by_concept = [(_concept(t.codes.table, c), t.number) for t in mapped for c in t.codes.concepts]
+    by_code = [(_code(t.codes.table, code), t.number) for t in mapped for code in t.codes.codes]
     return [(key, number, None, None) for key, number in by_concept + by_code]
 
 
@@ -84,7 +86,7 @@ def _code(name: str, code: str) -> str:
 
 
 def _first_visits(tables: dict[str, ir.Table], schema: Schema) -> ir.Table:
-    """One row a person: the first visit that qualifies. Ties go to the smaller visit id."""
+    """One row per person: the first visit that qualifies. Ties go to the smaller visit id."""
     visit, rule = tables["visit_occurrence"], schema.source.start
     start = _seconds(visit.visit_start_datetime, visit.visit_start_date)
     stop, day = _seconds(visit.visit_end_datetime), _seconds(visit.visit_end_date)
@@ -104,9 +106,9 @@ def _first_visits(tables: dict[str, ir.Table], schema: Schema) -> ir.Table:
 
 def _events(rows: ir.Table, name: str, targets: Sequence[Target]) -> ir.Table:
     names: EventColumns = EVENTS[name]
-    asked = [t.codes for t in targets if by_event(t) and t.codes.table == name]
-    concepts = sorted({c for source in asked for c in source.concepts})
-    codes = sorted({c for source in asked for c in source.codes})
+    mapped = [t.codes for t in targets if by_event(t) and t.codes.table == name]
+    concepts = sorted({c for source in mapped for c in source.concepts})
+    codes = sorted({c for source in mapped for c in source.codes})
     standard, source = rows[names.concept], rows[names.source_concept]
     code = rows[names.source_value].cast("string")
     prefixes = ibis.literal(_concept(name, 0)[:-1]), ibis.literal(_code(name, ""))
@@ -122,7 +124,7 @@ def _events(rows: ir.Table, name: str, targets: Sequence[Target]) -> ir.Table:
         "unit": ibis.null("string"),
     }
     if names.valued:
-        units = sorted({u for source in asked for u in source.units})
+        units = sorted({u for source in mapped for u in source.units})
         named, concept = rows.unit_source_value.cast("string"), rows.unit_concept_id.cast("string")
         value = {
             "value": rows.value_as_number.cast("string"),

@@ -1,7 +1,8 @@
-"""CSV as RFC 4180 defines it: a quoted cell may hold commas, quotation marks and line breaks.
+"""CSV as RFC 4180 defines it: a quoted cell may contain commas, quotation marks and line breaks.
 
-An import runs on the private side and its output is for the data holder. So it stops at what cannot
-be meant, and names the line; it quotes no cell. Python's own parser does the work, in strict mode.
+An import runs on the private side and its output is for the data steward. So it stops at a
+malformed row and names the line, but it quotes no cell. Python's own parser does the work, in
+strict mode.
 """
 
 import csv
@@ -16,15 +17,15 @@ from typing import TextIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longsynth.reading.plain import LONGEST
-from longsynth.system.errors import CohortError
+from longsynth.reading.parquet import LONGEST
+from longsynth.system.errors import Code, CohortError
 from longsynth.system.reader_errors import replacement, without_cells
 
-ROWS = 50_000  # a batch
+ROWS = 50_000  # per batch
 LARGEST = 1 << 24  # characters of a cell: a quotation mark that is never closed ends here
 SHOWN = 5  # lines that a message names
 _CELL = r'(?:"(?:[^"]|"")*"|[^",\r\n]*)'
-WELL_QUOTED = re.compile(rf"{_CELL}(?:,{_CELL})*[\r\n]*")  # the parser forgives some quotes
+WELL_QUOTED = re.compile(rf"{_CELL}(?:,{_CELL})*[\r\n]*")  # the parser accepts some bad quotes
 
 
 @dataclass(slots=True)
@@ -43,9 +44,9 @@ class CsvFile:
         first = next(self._parsed(), (0, []))[1]
         self.header = [name.strip() for name in first]
         if len(self.header) < 2:
-            raise self._refused("has no header line with names separated by commas: add one")
+            raise self._refused("has no header line with names separated by commas.", "Add one.")
         if len(set(self.header)) < len(self.header):
-            raise self._refused("names a column twice in its header: rename one")
+            raise self._refused("names a column twice in its header.", "Rename one of them.")
 
     def rows(self) -> Iterator[list[str]]:
         """Yield every row; refuse the file at the end if one has too many or too few cells."""
@@ -62,7 +63,8 @@ class CsvFile:
             more = ", …" if len(self.uneven) > SHOWN else ""
             raise self._refused(
                 f"has rows with more or fewer cells than the header, {len(self.uneven):,} in all. "
-                f"They start in lines {named}{more}. Put cells with a comma in quotation marks"
+                f"They start in lines {named}{more}.",
+                "Put cells with a comma in quotation marks.",
             )
 
     def _parsed(self) -> Iterator[tuple[int, list[str]]]:
@@ -90,12 +92,13 @@ class CsvFile:
 
     def _misquoted(self, line: int) -> CohortError:
         return self._refused(
-            f"has a quotation mark out of place, or one that is never closed, in the row that "
-            f"starts in line {line:,}. Write a quotation mark inside a quoted cell twice"
+            f"has a misplaced quotation mark, or one that is never closed, in the row that starts "
+            f"in line {line:,}.",
+            "Double every quotation mark inside a quoted cell.",
         )
 
-    def _refused(self, problem: str) -> CohortError:
-        return CohortError(f"{self.label} {problem}.")
+    def _refused(self, problem: str, remedy: str) -> CohortError:
+        return CohortError(Code.CSV_MALFORMED, f"{self.label} {problem}", remedy)
 
 
 @contextmanager
@@ -104,10 +107,14 @@ def open_csv(source: Path, label: str) -> Iterator[CsvFile]:
 
     def problem(error: Exception) -> CohortError:
         if not isinstance(error, UnicodeError):
-            return replacement(error, f"{label} cannot be read: is it a file that you may open?")
+            return replacement(
+                error, f"{label} cannot be read.", "Check that it is a file that you may open."
+            )
         line = _first_wrong_line(source)
         return CohortError(
-            f"{label} is not in UTF-8, from line {line:,} on: save it again as 'CSV UTF-8'."
+            Code.CSV_MALFORMED,
+            f"{label} is not in UTF-8, from line {line:,} on.",
+            "Save it again as 'CSV UTF-8'.",
         )
 
     usual = csv.field_size_limit(LARGEST)
@@ -119,8 +126,8 @@ def open_csv(source: Path, label: str) -> Iterator[CsvFile]:
 
 
 def csv_to_parquet(opened: CsvFile, target: Path, columns: Sequence[str]) -> int:
-    """Write these columns as text: blanks at the ends removed, empty cells as null. Cells that are
-    longer than any number or label are null too; return how many there were."""
+    """Write these columns as text, without blanks at the ends, and empty cells as null. Cells that
+    are longer than any number or label become null too. Return how many there were."""
     places = [opened.header.index(column) for column in columns]
     schema = pa.schema([(column, pa.string()) for column in columns])
     rows, too_long = opened.rows(), 0

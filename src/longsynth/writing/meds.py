@@ -1,8 +1,8 @@
 """A MEDS 0.4 dataset: events of subjects, sorted, each subject in one shard.
 
 Labels, static variables and weights are events without a time. A record begins with RECORD_START on
-a made-up day, and its times are counted from there. schema.yaml says how `longsynth import meds`
-reads it back; a slot in which nothing was observed leaves no trace, and values are float32.
+a made-up day, and its times count from there. schema.yaml says how `longsynth import meds` reads it
+back. A slot without observations leaves no trace, and values are float32.
 """
 
 import json
@@ -14,15 +14,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from longsynth.schema.columns import LABELS, Labels
 from longsynth.schema.file import dump
 from longsynth.schema.mapping import Dataset, Moment, Source
-from longsynth.schema.schema import Labels, Schema
-from longsynth.schema.trajectories import Trajectories
+from longsynth.schema.record import Trajectories
+from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
-from longsynth.system.arrays import Ints
+from longsynth.system.arrays import Floats, Ints
 from longsynth.system.provenance import VERSION
-from longsynth.writing.long_rows import long_rows
-from longsynth.writing.writer import text_of_levels
+from longsynth.writing import Writer
+from longsynth.writing.cohort import long_rows, text_of_levels
 
 Objects = NDArray[np.object_]
 
@@ -30,7 +31,7 @@ START, WEIGHT = "RECORD_START", "SAMPLING_WEIGHT"
 DAY_ZERO = np.datetime64("2000-01-01", "us")  # made up: synthetic patients have no calendar
 MICROSECONDS = 3_600_000_000  # in an hour
 APART = 2 / 3_600_000  # hours between two slots: readers count in milliseconds
-EVENTS = pa.schema(
+COLUMNS = pa.schema(
     [
         ("subject_id", pa.int64()),
         ("time", pa.timestamp("us")),
@@ -49,7 +50,7 @@ SPLITS = pa.schema([("subject_id", pa.int64()), ("split", pa.string())])
 
 
 def write_meds(folder: Path, schema: Schema, chunks: Iterable[Trajectories]) -> None:
-    """Write data/, metadata/ and schema.yaml, a shard a chunk."""
+    """Write data/, metadata/ and schema.yaml, one shard per chunk."""
     (folder / "data").mkdir()
     (folder / "metadata").mkdir()
     first = 1
@@ -75,18 +76,18 @@ def write_meds(folder: Path, schema: Schema, chunks: Iterable[Trajectories]) -> 
 
 def meds_schema(schema: Schema) -> Schema:
     """The canonical schema, with where each variable and label is found in the events."""
-    plain = schema.canonical()
-    variables = [v.model_copy(update={"source": _source(v)}) for v in plain.variables]
+    canonical = schema.canonical()
+    variables = [v.model_copy(update={"source": _source(v)}) for v in canonical.variables]
     labels = {
-        what: found.model_copy(update={"source": Source(pattern=_pattern(what.upper()))})
-        for what, found in _labels(plain).items()
+        what: label.model_copy(update={"source": Source(pattern=_pattern(what.upper()))})
+        for what, label in _labels(canonical).items()
     }
     begins = Dataset(start=Moment(codes=(START,)))
-    return plain.model_copy(update={"variables": tuple(variables), "source": begins, **labels})
+    return canonical.model_copy(update={"variables": tuple(variables), "source": begins, **labels})
 
 
 def code_of(variable: Variable) -> str:
-    """The code of a variable, with its unit; of one with levels, what stands before the level."""
+    """The code of a variable with its unit. With levels, only the part before the level."""
     return f"{variable.name}//{variable.unit}" if variable.unit else variable.name
 
 
@@ -101,18 +102,17 @@ def _pattern(name: str) -> str:
 
 
 def _labels(schema: Schema) -> dict[str, Labels]:
-    found = {"group": schema.group, "event": schema.event, "site": schema.site}
-    return {what: labels for what, labels in found.items() if labels is not None}
+    return {what: label for what in LABELS if (label := getattr(schema, what)) is not None}
 
 
 def _codes(schema: Schema) -> Iterator[dict[str, object]]:
-    said = {START: "start of the record, on a made-up day", WEIGHT: "weight in the population"}
+    texts = {START: "start of the record, on a made-up day", WEIGHT: "weight in the population"}
     for what, labels in _labels(schema.canonical()).items():
-        said |= {f"{what.upper()}//{level}": labels.meaning or what for level in labels.levels}
+        texts |= {f"{what.upper()}//{level}": labels.meaning or what for level in labels.levels}
     for v in schema.variables:
         codes = [f"{v.name}//{level}" for level in v.levels] if v.levels else [code_of(v)]
-        said |= {code: f"{v.name} {v.unit}".strip() for code in codes}
-    for code, description in said.items():
+        texts |= {code: f"{v.name} {v.unit}".strip() for code in codes}
+    for code, description in texts.items():
         yield {"code": code, "description": description, "parent_codes": None}
 
 
@@ -125,12 +125,10 @@ def _events(chunk: Trajectories, schema: Schema, ids: Ints) -> pa.Table:
     patient, time, code, number = patient[order], time[order], code[order], number[order]
     stamps = pa.array(DAY_ZERO + time.astype("timedelta64[us]"), mask=time < 0)
     values = pa.array(number.astype(np.float32), mask=np.isnan(number))
-    return pa.table([ids[patient], stamps, pa.array(code, pa.string()), values], schema=EVENTS)
+    return pa.table([ids[patient], stamps, pa.array(code, pa.string()), values], schema=COLUMNS)
 
 
-def _over_time(
-    chunk: Trajectories, schema: Schema
-) -> tuple[Ints, Ints, Objects, NDArray[np.float64]]:
+def _over_time(chunk: Trajectories, schema: Schema) -> tuple[Ints, Ints, Objects, Floats]:
     """Patient, microseconds since the start, code and value of what was observed over time."""
     rows = long_rows(chunk, schema, smallest=APART)
     code, number = _coded(schema, rows.variable, rows.value)
@@ -144,13 +142,13 @@ def _over_time(
     )
 
 
-def _once(chunk: Trajectories, schema: Schema) -> tuple[Ints, Ints, Objects, NDArray[np.float64]]:
-    """The same of labels, weights and static variables; microseconds are -1."""
+def _once(chunk: Trajectories, schema: Schema) -> tuple[Ints, Ints, Objects, Floats]:
+    """The same for labels, weights and static variables; microseconds are -1."""
     everyone = np.arange(chunk.patients)
     labels = _labels(schema.canonical())
     codes = [
-        np.array([f"{what.upper()}//{level}" for level in found.levels], dtype=object)
-        for what, found in labels.items()
+        np.array([f"{what.upper()}//{level}" for level in label.levels], dtype=object)
+        for what, label in labels.items()
     ]
     marks = [getattr(chunk, what) for what in labels]
     patient, code = [everyone] * len(codes), [c[m] for c, m in zip(codes, marks, strict=True)]
@@ -170,10 +168,8 @@ def _once(chunk: Trajectories, schema: Schema) -> tuple[Ints, Ints, Objects, NDA
     return joined, np.full(len(joined), -1), np.concatenate(code), np.concatenate(number)
 
 
-def _coded(
-    schema: Schema, variable: Ints, value: NDArray[np.float64]
-) -> tuple[Objects, NDArray[np.float64]]:
-    """A code and a number each; a level is part of the code and has no number."""
+def _coded(schema: Schema, variable: Ints, value: Floats) -> tuple[Objects, Floats]:
+    """One code and one number each; a level is part of the code and has no number."""
     codes = np.array([code_of(v) for v in schema.variables], dtype=object)[variable]
     number = value.astype(np.float64)
     for i, v in enumerate(schema.variables):
@@ -183,3 +179,14 @@ def _coded(
             codes[of_it] = [f"{v.name}//{text}" for text in texts]
             number[of_it] = np.nan
     return codes, number
+
+
+MEDS = Writer(
+    write_meds,
+    people_files=lambda _: ["metadata/subject_splits.parquet"],
+    other_files=lambda chunks: [
+        "metadata/codes.parquet",
+        "metadata/dataset.json",
+        *(f"data/{chunk}.parquet" for chunk in range(chunks)),
+    ],
+)

@@ -1,21 +1,43 @@
-"""Layout: a record as one row of numbers, slot by slot and in each slot variable by variable.
+"""The shape of a record: as arrays by slot and variable, and as one row of numbers.
 
-A variable takes one channel, a nominal one a channel for each level. What is static is measured
-once a patient: it stands in the first slot, whether or not the patient has a slot, and nowhere
-else. A cell is a place where something can be observed or missing: a slot and a variable.
+A row goes slot by slot, and within each slot variable by variable. A variable takes one channel; a
+nominal variable takes one channel per level. A static variable is measured once per patient: it
+stands in the first slot, even if the patient has no slots, and nowhere else. A cell is one slot of
+one variable: a place where a value can be observed or missing.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from longsynth.system.arrays import Bools, Ints
+from longsynth.system.arrays import Bools, Floats, Ints
 
 Array = NDArray[Any]
+
+
+class Trajectories(Protocol):
+    """N patients in T slots of V variables, real or synthetic. See `Cohort` for the arrays."""
+
+    @property
+    def patients(self) -> int: ...
+    @property
+    def values(self) -> Floats: ...
+    @property
+    def observed(self) -> Bools: ...
+    @property
+    def gaps(self) -> Floats: ...
+    @property
+    def length(self) -> Ints: ...
+    @property
+    def group(self) -> Ints: ...
+    @property
+    def event(self) -> Ints: ...
+    @property
+    def site(self) -> Ints: ...
 
 
 @dataclass(frozen=True)
@@ -41,36 +63,36 @@ class Layout:
 
     @property
     def value_slot(self) -> Ints:
-        """(D,): the slot of each number in a row of values; -1 for what is static."""
+        """(D,): the slot of each number in a row of values; -1 for static variables."""
         return self._slots(self._values, np.repeat(self.static, self.channels))
 
     @property
     def cell_slot(self) -> Ints:
-        """(cells,): the slot of each number in a row of masks; -1 for what is static."""
+        """(cells,): the slot of each number in a row of masks; -1 for static variables."""
         return self._slots(self._cells, np.array(self.static))
 
     def value_rows(self, encoded: Array) -> Array:
         """(n, T, channels) to (n, D)."""
         return _taken(encoded, self._values)
 
-    def cell_rows(self, found: Array) -> Array:
+    def cell_rows(self, cells: Array) -> Array:
         """(n, T, V) to (n, cells)."""
-        return _taken(found, self._cells)
+        return _taken(cells, self._cells)
 
     def values_of(self, rows: Array) -> Array:
         """(n, D) to (n, T, channels); 0 where there is nothing."""
         return self._spread(rows, self._values, 0)
 
     def cells_of(self, rows: Array, elsewhere: float) -> Array:
-        """(n, cells) to (n, T, V), with what stands where a record has no cell."""
+        """(n, cells) to (n, T, V); `elsewhere` fills the places where a record has no cell."""
         return self._spread(rows, self._cells, elsewhere)
 
     def up_to(self, length: Ints) -> Bools:
-        """(n, T, V): the cells of records of these lengths: their slots, and what is static."""
+        """(n, T, V): the cells of records of these lengths: the slots in use, and static cells."""
         lengths, which = np.unique(np.clip(length, 0, self.slots), return_inverse=True)
         slot = np.arange(self.slots)[:, None]
-        found = np.where(self.static, slot == 0, slot < lengths[:, None, None])
-        return np.asarray(found[which])  # to look a record up is quicker than to make it
+        by_length = np.where(self.static, slot == 0, slot < lengths[:, None, None])
+        return np.asarray(by_length[which])  # looking a record up is faster than making it
 
     @property
     def _sizes(self) -> Iterator[tuple[int, bool]]:
@@ -97,12 +119,12 @@ class Layout:
         return whole.reshape(len(rows), self.slots, columns)
 
 
-def _taken(found: Array, places: Ints) -> Array:
-    flat = found.reshape(len(found), -1)
+def _taken(arrays: Array, places: Ints) -> Array:
+    flat = arrays.reshape(len(arrays), -1)
     return flat if len(places) == flat.shape[1] else flat[:, places]
 
 
 @lru_cache
 def layout_of(slots: int, channels: tuple[int, ...], static: tuple[bool, ...]) -> Layout:
-    """The same object each time: what it has worked out is kept."""
+    """Return the same object each time, so that its cached properties are computed once."""
     return Layout(slots, channels, static)

@@ -1,6 +1,6 @@
-"""A folder of events: one row an observation (patient, time, variable, value) and a patient table.
+"""Events: one row per observation (patient, time, variable, value), and a patient table.
 
-`longsynth import events` reads it back. A slot in which nothing was observed leaves no trace.
+`longsynth import events` reads it back. A slot without observations leaves no trace.
 """
 
 from collections.abc import Iterable
@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from longsynth.schema.file import dump
 from longsynth.schema.mapping import Source
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
-from longsynth.writing.long_rows import long_rows
-from longsynth.writing.writer import patient_table, text_of_levels, write_tables
+from longsynth.system.arrays import Ints
+from longsynth.writing import Writer
+from longsynth.writing.cohort import long_rows, patient_table, text_of_levels, write_tables
 
 
 def write_events(folder: Path, schema: Schema, chunks: Iterable[Trajectories]) -> None:
@@ -32,19 +32,19 @@ def write_events(folder: Path, schema: Schema, chunks: Iterable[Trajectories]) -
 
 def events_schema(schema: Schema) -> Schema:
     """The canonical schema, with each variable over time under its own name."""
-    plain = schema.canonical()
+    canonical = schema.canonical()
     named = [
         v if v.static else v.model_copy(update={"source": Source(codes=(v.name,))})
-        for v in plain.variables
+        for v in canonical.variables
     ]
-    return plain.model_copy(update={"variables": tuple(named)})
+    return canonical.model_copy(update={"variables": tuple(named)})
 
 
-def _events(chunk: Trajectories, schema: Schema, ids: NDArray[np.int64]) -> pa.Table:
+def _events(chunk: Trajectories, schema: Schema, ids: Ints) -> pa.Table:
     rows = long_rows(chunk, schema)
     names = np.array([v.name for v in schema.variables], dtype=object)
     value: pa.Array = pa.array(rows.value)
-    if any(v.levels for v in schema.variables if not v.static):  # then all is text
+    if any(v.levels for v in schema.variables if not v.static):  # then every value is text
         value = value.cast(pa.string())
         for i, variable in enumerate(schema.variables):
             if variable.levels:
@@ -59,3 +59,10 @@ def _events(chunk: Trajectories, schema: Schema, ids: NDArray[np.int64]) -> pa.T
             "value": value,
         }
     )
+
+
+EVENTS = Writer(
+    write_events,
+    people_files=lambda _: ["patients.parquet"],
+    other_files=lambda _: ["events.parquet"],
+)
