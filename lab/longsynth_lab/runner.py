@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from longsynth.audit.classifiers import require_sklearn
-from longsynth.system.errors import Refused
-from longsynth.system.folders import not_written, noting
+from longsynth.system.errors import Refused, noting
+from longsynth.system.folders import not_written
 from longsynth.system.workers import Watch, work_through
 from longsynth_lab.cell import keeps_predictions, predictions_file, run_cell, scores_file
 from longsynth_lab.experiments import Experiment
@@ -117,7 +117,7 @@ def versions() -> dict[str, str]:
     """Return what the numbers depend on beside the seeds."""
     from importlib.metadata import version
 
-    from longsynth.system.provenance import surroundings
+    from longsynth.system.origin import surroundings
 
     return surroundings() | {name: version(name) for name in LIBRARIES}
 

@@ -20,7 +20,7 @@ from longsynth.schema.schema import Labels, Schema
 from longsynth.schema.trajectories import Trajectories
 from longsynth.schema.variable import Variable
 from longsynth.system.arrays import Ints
-from longsynth.system.provenance import VERSION
+from longsynth.system.origin import VERSION
 from longsynth.writing.long_rows import long_rows
 from longsynth.writing.writer import text_of_levels
 

@@ -35,7 +35,7 @@ from longsynth.reading.reading import (
 from longsynth.reading.records import Cohort
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Refused
-from longsynth.system.provenance import VERSION
+from longsynth.system.origin import VERSION
 
 PATIENTS_A_PARTITION = 20_000
 _SPARK = {pa.int32(): "int", pa.int64(): "long", pa.float64(): "double", pa.binary(): "binary"}

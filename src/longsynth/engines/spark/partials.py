@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from longsynth.system.arrays import Ints
-from longsynth.system.provenance import VERSION
+from longsynth.system.origin import VERSION
 
 Batches = Iterator[pa.RecordBatch]
 

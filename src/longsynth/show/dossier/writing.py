@@ -10,8 +10,8 @@ from longsynth.show.dossier.page import internal_page, public_page
 from longsynth.show.dossier.pdf import browser, write_pdf
 from longsynth.system.errors import Refused
 from longsynth.system.folders import whole_file
-from longsynth.system.progress import progress_bar
 from longsynth.system.scratch import ScratchFolder
+from longsynth.system.workers import progress_bar
 
 
 def write_dossier(
