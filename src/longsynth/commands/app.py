@@ -115,6 +115,7 @@ _add(CHECK, dossier, "dossier run --out dossier.html")
 app.add_typer(attack, name="attack", rich_help_panel=CHECK)
 app.command(
     rich_help_panel=CHECK,
+    epilog="For example: longsynth bench",
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(bench)
