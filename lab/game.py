@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from longsynth.audit.game.game import play
-from longsynth.system.provenance import surroundings
+from longsynth.system.origin import surroundings
 from longsynth_lab.evidence.game_page import SETTINGS, Setting, game_page
 
 NOTE = "OpenDP's noise is not seeded; a rerun differs within the standard errors"

@@ -48,7 +48,7 @@ def main() -> None:
         name, *rest = arguments.measure
         print(json.dumps(MEASURES[name](*rest)))
         return
-    from longsynth.system.provenance import surroundings
+    from longsynth.system.origin import surroundings
 
     before = json.loads(arguments.against.read_text()) if arguments.against.exists() else {}
     with tempfile.TemporaryDirectory(prefix="longsynth-bench-") as scratch:

@@ -9,8 +9,8 @@ import typer
 
 from longsynth.commands.options import command
 from longsynth.commands.output import say
-from longsynth.system.errors import Code, Refused
-from longsynth.system.folders import Note, interrupts, not_written
+from longsynth.system.errors import Code, Note, Refused, is_interrupt
+from longsynth.system.folders import not_written
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -131,7 +131,7 @@ def _resumable(out: Path) -> Iterator[None]:
         error.add_note(kept)
         raise not_written(out, error) from None
     except BaseException as error:
-        if interrupts(error) and out.is_dir():
+        if is_interrupt(error) and out.is_dir():
             error.add_note(kept)
         raise
 

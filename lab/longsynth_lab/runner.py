@@ -18,8 +18,8 @@ from typing import Any
 from longsynth.audit.classifiers import require_sklearn
 from longsynth.audit.metric import Score
 from longsynth.bundle import Bundle
-from longsynth.system.errors import Code, Refused
-from longsynth.system.folders import not_written, noting
+from longsynth.system.errors import Code, Refused, noting
+from longsynth.system.folders import not_written
 from longsynth.system.workers import Watch, work_through
 from longsynth_lab.errors import LabCode
 from longsynth_lab.experiments import Experiment
@@ -221,7 +221,7 @@ def library_versions() -> dict[str, str]:
     """Return what the numbers depend on beside the seeds."""
     from importlib.metadata import version
 
-    from longsynth.system.provenance import surroundings
+    from longsynth.system.origin import surroundings
 
     return surroundings() | {name: version(name) for name in LIBRARIES}
 

@@ -37,7 +37,7 @@ KNOWN = {
     "longsynth_lab/open_cohorts.py": TEMPORARY,
     "longsynth_lab/results.py": FILE,
     "commands/governance.py": OWN,
-    "commands/sample.py": FOLDER,
+    "commands/fit.py": FOLDER,
     "show/dossier/pdf.py": TEMPORARY,  # printed by the browser, then put in place whole
     "show/dossier/build.py": FILE,
     "engines/spark/session.py": OWN,  # Spark's own words, to nowhere

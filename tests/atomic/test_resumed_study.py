@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from atomic.outputs import SMALL, main_here, start
-from longsynth.system.errors import Refused
-from longsynth.system.folders import notes
+from longsynth.system.errors import Refused, notes
 from longsynth_lab import studies
 from longsynth_lab.commands import paper as bench_paper
 from longsynth_lab.results import Row, is_whole, read_results

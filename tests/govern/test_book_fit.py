@@ -13,7 +13,7 @@ from govern.book_support import failures, fits, forked, in_a_new_python, new_boo
 from longsynth import OverBudget, Refused, run_fit, simulate, simulated_schema
 from longsynth.govern.book import Book, init_book
 from longsynth.privacy.budget import Budget
-from longsynth.system.provenance import surroundings
+from longsynth.system.origin import surroundings
 from longsynth.writing.cohort import write_cohort
 from support import NoNoise
 

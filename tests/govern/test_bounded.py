@@ -56,7 +56,7 @@ def refused(*arguments: str | Path) -> str:
     assert code in (1, 2), (code, said[-500:])
     assert "Traceback" not in said
     assert "unexpected" not in said
-    assert "a check ended with" not in said
+    assert "a check stopped with" not in said
     assert 10 < len(said) < 20_000
     return said
 
@@ -173,7 +173,7 @@ def test_the_refusal_says_what_it_would_take(tmp_path: Path) -> None:
     assert "2,000 slots × 60 variables needs about" in said
     assert "take a larger one" in said
     said = refused("verify", hostile(tmp_path / "few", slots=20))
-    assert "numbers, and statistics.json has 15 bytes" in said
+    assert "statistics.json has only 15 bytes" in said
 
 
 COMMANDS: dict[str, tuple[str, ...]] = {

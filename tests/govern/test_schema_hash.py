@@ -179,7 +179,7 @@ def test_a_constant_that_someone_chose_is_stated_with_every_digit(
         (tmp_path / name).write_bytes(content)
     findings = verify(tmp_path)
     assert all(finding.good for finding in findings)
-    assert any(f"constants set by hand: {told};" in finding.sentence for finding in findings)
+    assert any(f"constants set by hand: {told}." in finding.sentence for finding in findings)
 
 
 def test_a_release_does_not_hide_what_was_chosen(tmp_path: Path) -> None:

@@ -31,13 +31,14 @@ from injection import (
 )
 from longsynth import Bundle, Refused, fit, model_of
 from longsynth.commands.app import app
+from longsynth.commands.verify import next_commands
 from longsynth.govern.form import FORMAT, Form
 from longsynth.govern.keys import load_private, make_keys
 from longsynth.govern.provenance import Account, Provenance, Receipt
 from longsynth.privacy.budget import Budget
 from longsynth.release.folder import Release, release_files
 from longsynth.release.statement import statement
-from longsynth.release.status import standing
+from longsynth.release.status import status_of
 from longsynth.release.synthetic_folder import Recipe, write_synthetic
 from longsynth.release.verify import sign, verify
 from longsynth.schema.file import parse_text
@@ -363,7 +364,7 @@ def test_a_folder_beside_a_run_cannot_write_a_line_of_its_own(made: Path, tmp_pa
     assert code == 0, said
     assert printable_lines(said)
     after = said.partition("Next:\n")[2].splitlines()
-    assert len(after) == len(standing(work / "run").next) == 3
+    assert len(after) == len(next_commands(status_of(work / "run"))) == 3
     assert all(line.startswith("  longsynth ") for line in after)
     code, said = run("status", work / "run", "--json")
     assert printable_lines(said)

@@ -102,7 +102,7 @@ def audit(
 def _fits(wanted: bool) -> Iterator[Callable[[], None]]:
     """Show the progress of the canary fits, on a terminal only."""
     from longsynth.audit.attacks.canary import COPIES, REFITS
-    from longsynth.system.progress import progress_bar
+    from longsynth.system.workers import progress_bar
 
     if not wanted:
         yield lambda: None

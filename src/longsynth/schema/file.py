@@ -10,7 +10,9 @@ from longsynth.schema.schema import Schema
 from longsynth.system.errors import Code, SchemaError
 from longsynth.system.yaml_text import Format
 
-_FORMAT = Format(Schema, "schema", "longsynth: 1", "longsynth schema new", SchemaError)
+_FORMAT = Format(
+    Schema, "schema", "longsynth: 1", "longsynth schema new", SchemaError, Code.SCHEMA_INVALID
+)
 
 
 def load_schema(path: Path | str) -> Schema:

@@ -32,8 +32,6 @@ NAME, UNIT, LEVEL, COLUMN, CODE = 100, 100, 200, 200, 500  # characters, at most
 TITLE, MEANING, ANSWER = 200, 1000, 5000
 MARKS = 4  # accents on one letter; more of them would cover the lines above
 LONGEST_QUOTE = 200  # characters of outside text that a message repeats
-PROMISE = ("--epsilon", 4, "--delta", "1e-6")
-DRAW = ("--patients", 500, "--seed", 7, "--out")
 _NAME = re.compile(rf"\w[\w .,@:+'-]{{0,{NAME - 1}}}")
 _SPECIAL = re.compile(
     r"[\\`*\[\]<>|#!&~$^{}]"
@@ -153,5 +151,5 @@ def command_line(*words: object) -> str:
 
 
 def as_typed(number: float) -> str:
-    """Return every digit of ε or δ: a rounded number would state another promise."""
+    """Return every digit of ε or δ: a rounded number would state another guarantee."""
     return repr(float(number)).removesuffix(".0")

@@ -21,7 +21,7 @@ from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 from longsynth.system.arrays import Floats, Ints
-from longsynth.system.provenance import VERSION
+from longsynth.system.origin import VERSION
 from longsynth.writing import Writer
 from longsynth.writing.cohort import long_rows, text_of_levels
 

@@ -31,7 +31,7 @@ from longsynth.reading.records import Cohort
 from longsynth.reading.session import require_distinct
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Code, Refused
-from longsynth.system.provenance import VERSION
+from longsynth.system.origin import VERSION
 
 PATIENTS_PER_PARTITION = 20_000
 _SPARK = {pa.int32(): "int", pa.int64(): "long", pa.float64(): "double", pa.binary(): "binary"}

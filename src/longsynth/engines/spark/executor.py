@@ -27,7 +27,7 @@ from longsynth.reading.session import connect
 from longsynth.reading.slots import Grouped, placed
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Bools, Ints
-from longsynth.system.provenance import VERSION
+from longsynth.system.origin import VERSION
 from longsynth.system.reader_errors import without_cells
 
 Batches = Iterator[pa.RecordBatch]

@@ -14,9 +14,9 @@ from longsynth.show.dossier.public.facts import Facts, Form, Signed, generate_po
 from longsynth.show.form_page import sections
 from longsynth.system.errors import Code, Refused, ReleaseError
 from longsynth.system.folders import whole_file
-from longsynth.system.progress import progress_bar
 from longsynth.system.scratch import ScratchFolder
 from longsynth.system.text import command_line
+from longsynth.system.workers import progress_bar
 
 
 def write_dossier(

@@ -130,8 +130,8 @@ def _membership(audit: Audit, metric: str, auc_limit: str) -> Verdict:
         tone, says = (
             "open",
             (
-                "Its interval excludes guessing, but the control deviates as much by chance: success "
-                "is neither shown nor ruled out."
+                "Its interval excludes guessing, but the control deviates as much by chance: "
+                "success is neither shown nor ruled out."
             ),
         )
     else:

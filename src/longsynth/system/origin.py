@@ -1,6 +1,6 @@
-"""Which code made a result: longsynth's version, the libraries around it, and a method's package.
+"""Origin: which code made a result. longsynth's version, its libraries, and a method's package.
 
-An origin is a claim, which a release repeats and a signature covers.
+An origin is a claim. A release repeats it, and a signature covers it.
 """
 
 import platform
@@ -64,13 +64,13 @@ class Origin:
         return f"SHA-256 of the code: {self.sha256}" if self.sha256 else "its code has no hash"
 
     def caution(self, method: str) -> str | None:
-        """Return what everyone who relies on a method that is not ours has to know."""
+        """Return the warning for everyone who relies on a method that is not ours."""
         if self.ours:
             return None
         return (
             f"method '{method}' comes from {self.named}, not from longsynth ({self.hashed}). "
-            "longsynth has not proved its sensitivity: that each row depends on one patient only "
-            "is a claim of the method's author, and the promise of ε and δ rests on it."
+            "longsynth has not proved its sensitivity. The guarantee (ε, δ) relies on the claim of "
+            "the method's author that each row depends on one patient only."
         )
 
 
