@@ -1,4 +1,4 @@
-"""How fast and how large, as ratios to floors measured in the same run. Nothing here can fail.
+"""Time and memory as ratios to floors measured in the same run. No figure makes this fail.
 
 fit     CPU seconds of opening, planning and fitting Parquet, against one Polars scan of the file
         (every column decoded) and one float64 product of as many rows of encoded values (SYRK);
@@ -6,8 +6,8 @@ fit     CPU seconds of opening, planning and fitting Parquet, against one Polars
 sample  CPU seconds of drawing and writing, against writing the same tables with PyArrow alone
 width   CPU seconds and memory of a fit as records get wider, D = T·V
 
-Each figure comes from a process of its own, so that its peak of memory is its own. Of floors and of
-the sorted fit of `trust` the least of three counts: what else the machine does only adds.
+Each figure comes from a separate process, so its peak memory is its own. For the floors and for
+`trust` on sorted rows, the fastest of three runs counts, since other load can only slow a run down.
 `--against` names the result to compare with: by default the committed one.
 """
 
@@ -70,8 +70,7 @@ def main() -> None:
     _show(content, before if before.get("format") == FORMAT else {})
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(content, indent=2) + "\n")
-    from speed_page import write
-    from speed_plot import plot
+    from speed_page import plot, write
 
     plot(content, arguments.out.with_suffix(".png"))
     if arguments.out == RESULT:
