@@ -67,9 +67,7 @@ def population(
         str | None, typer.Option(help="Methods, for instance dp-markov,trust; default: all.")
     ] = None,
     epsilon: Annotated[str, typer.Option(help="Budgets, for instance 1,4,12.")] = "12",
-    seeds: Annotated[
-        str | None, typer.Option(help="Seeds; default: the 20 development seeds.")
-    ] = None,
+    seeds: Annotated[str | None, typer.Option(help="Seeds; default: 20 development seeds.")] = None,
     train_patients: Annotated[int, typer.Option(min=20, help="Training patients.")] = 504,
     jobs: Jobs = 2,
     resume: Resume = False,
@@ -101,9 +99,7 @@ def membership(
         str, typer.Option(help="Methods to attack.")
     ] = "bootstrap,dp-markov,dp-score,trust,copula-score",
     epsilon: Annotated[str, typer.Option(help="Budgets, for instance 1,4,12.")] = "1,4,12",
-    seeds: Annotated[
-        str | None, typer.Option(help="Seeds; default: the 20 development seeds.")
-    ] = None,
+    seeds: Annotated[str | None, typer.Option(help="Seeds; default: 20 development seeds.")] = None,
     train_patients: Annotated[int, typer.Option(min=20, help="Training patients.")] = 504,
     jobs: Jobs = 2,
     resume: Resume = False,
