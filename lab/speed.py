@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def _of_size(scratch: Path, patients: int) -> Figures:
-    """Every figure for so many patients of the paper's population."""
+    """All figures for one number of patients from the paper's population."""
     plain, shuffled = scratch / f"sorted{patients}", scratch / f"shuffled{patients}"
     _measured("make", plain, shuffled, patients)
     drawn, made = scratch / f"drawn{patients}", scratch / f"made{patients}"
@@ -111,7 +111,7 @@ def _widths(patients: int) -> list[int]:
 
 
 def ratios(row: Figures) -> dict[str, float]:
-    """CPU seconds over those of the floor."""
+    """CPU seconds divided by those of the floor."""
     once = row["scan"]["cpu"] + row["syrk"]["cpu"]
     return {
         "fit": row["trust"]["cpu"] / once,
@@ -157,7 +157,7 @@ def _figures(work: Callable[[], object]) -> Figures:
 
 
 def _make(plain: str, shuffled: str, patients: str) -> Figures:
-    """Simulated patients, sorted and not."""
+    """Simulated patients, sorted and unsorted."""
     from longsynth import simulate, simulated_schema
     from longsynth.writing.writer import write_cohort
 
@@ -178,7 +178,7 @@ def _make(plain: str, shuffled: str, patients: str) -> Figures:
 
 
 def _scan(folder: str) -> Figures:
-    """Every number read once, by Polars. The second time counts: its threads stand by then."""
+    """Read every number once with Polars. The second run counts, when its threads are running."""
     import polars
 
     file = Path(folder) / "observations.parquet"
@@ -206,7 +206,7 @@ def _syrk(patients: str, width: str) -> Figures:
 
 
 def _sort(folder: str) -> Figures:
-    """DuckDB alone, with the memory that a fit gives it."""
+    """DuckDB alone, with the same memory as in a fit."""
     from longsynth.reading.reading import connect
     from longsynth.reading.tables import MEMORY, MEMORY_A_VARIABLE
 
@@ -218,7 +218,7 @@ def _sort(folder: str) -> Figures:
 
 
 def _warm(method: str) -> Any:
-    """Imports are not what is measured."""
+    """Import everything first, so that imports are not measured."""
     from longsynth import fit, plan, simulate, simulated_schema
 
     planned = plan(simulated_schema(), 200, epsilon=12, delta=1e-5, method=method)
@@ -240,7 +240,7 @@ def _fit(folder: str, method: str) -> Figures:
 
 
 def _command(folder: str, out: str) -> Figures:
-    """All that `longsynth fit` does: it counts repairs and writes two folders too."""
+    """The whole of `longsynth fit`, which also counts repairs and writes two folders."""
     from longsynth.release.run import run_fit
 
     _warm("trust")

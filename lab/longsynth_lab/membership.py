@@ -27,7 +27,7 @@ ATTACKS = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One row of one attack. p and the bound are of private rows only."""
+    """One row of one attack. Only private rows have a p value and a bound."""
 
     metric: str
     method: str
@@ -46,7 +46,7 @@ class Verdict:
 def verdicts(
     results: Results, budgets: Mapping[str, Setting], metrics: Iterable[str] = ATTACKS
 ) -> list[Verdict]:
-    """Judge every row of these attacks as one family; `budgets` says what labels stand for."""
+    """Judge all rows of these attacks as one family. `budgets` gives the setting of each label."""
     rows = [
         (metric, method, label)
         for metric in metrics
@@ -98,7 +98,7 @@ def membership_text(results: Results) -> str:
 
 
 def _budgets(results: Results) -> dict[str, Setting]:
-    """What each label stands for, as the private rows say it."""
+    """The setting of each label, from the private rows."""
     found = {
         row.setting: Setting(epsilon=row.epsilon, delta=row.delta, accounting=row.accounting)  # type: ignore[arg-type]
         for row in results.rows

@@ -30,7 +30,7 @@ GROUP_METRICS = ("worst_group_auprc", "group_gap_auprc", "prevalence_error")
 
 
 def population_text(results: Results) -> str:
-    """Return the page; every number and verdict comes from the results."""
+    """Return docs/population.md; every number and verdict comes from the results."""
     found = only(results, SIMULATED)
     parts = [
         "# Simulated patients",
@@ -61,7 +61,7 @@ def population_text(results: Results) -> str:
 
 
 def steering_text(results: Results) -> str:
-    """Return what `longsynth bench population` found, as a page of its own."""
+    """Return the report of `longsynth bench population`."""
     name = "population"
     sizes = {row.train_patients for row in results.rows}
     parts = [
@@ -90,7 +90,7 @@ ATTACKS = (
 
 
 def real_text(results: Results) -> str:
-    """Return the page; every number and verdict comes from the results."""
+    """Return docs/real.md; every number and verdict comes from the results."""
     wanted = [*REAL, *map(attacks_on, REAL)]
     found = only(results, wanted)
     parts = [

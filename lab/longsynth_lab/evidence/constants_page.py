@@ -57,7 +57,7 @@ def constants_text(results: Results) -> str:
 
 
 def _definitions() -> Iterator[str]:
-    """Names, defaults and reasons come from the model itself."""
+    """Names, defaults and reasons, all read from the model of the constants."""
     resolved = simulated_schema().resolved(504).resolved_constants.model_dump()
     yield "| constant | symbol | default | meaning and reason |"
     yield "|---|---|---|---|"
@@ -109,7 +109,7 @@ def _cell(results: Results, row: str, metric: str) -> str:
 
 
 def _gap(results: Results, row: str, metric: str) -> Summary:
-    """The row less the default, paired over seeds."""
+    """The difference from the default, paired over seeds."""
     there, here = (results.by_seed(CONSTANTS, r, SETTING, metric) for r in (row, "trust"))
     return summary([there[seed] - here[seed] for seed in sorted(there.keys() & here.keys())])
 

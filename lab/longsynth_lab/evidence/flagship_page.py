@@ -119,7 +119,7 @@ def outcome(results: Results, target: Target) -> Outcome:
 
 
 def _other(results: Results, target: Target) -> tuple[str, dict[int, float]]:
-    """The row that counts, and its values."""
+    """The row to compare with, and its values."""
     setting = target.other_setting or target.setting
     rows = [target.other]
     if target.other not in REFERENCES:

@@ -57,7 +57,7 @@ ALSO = (  # measured in the comparison, not in the paper's tables
 
 
 def report_text(results: Results) -> str:
-    """Return the whole report; every sentence with a number is made from the results."""
+    """Return the whole report; every sentence with a number is computed from the results."""
     seeds = results.seeds("comparison")
     parts = [
         "# Study report",

@@ -83,8 +83,8 @@ CANARIES = {"4 copies": 4, "1 copy": 1, "no canary": 0}
 def paper_study(
     seeds: Iterable[int] = SEEDS, methods: tuple[str, ...] = METHODS, patients: int = 720
 ) -> tuple[Experiment, ...]:
-    """Return every experiment of the paper's section V, as printed, and beside them what our own
-    choices change. `methods` and `patients` are for tests."""
+    """Return every experiment of the paper's section V, as printed, and an experiment for each
+    departure. `methods` and `patients` are for tests."""
     drawn = tuple(seeds)
     base = replace(PRINTED, patients=patients)
 
@@ -200,7 +200,7 @@ def paper_study(
 
 
 def further(seeds: tuple[int, ...]) -> tuple[int, ...]:
-    """Return four times as many: seeds of few populations cannot tell a small leak from luck."""
+    """Return four times as many seeds: with few, a small leak looks like chance."""
     return tuple(seed + 1000 * turn for turn in range(4) for seed in seeds)
 
 

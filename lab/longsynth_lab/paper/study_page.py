@@ -1,4 +1,4 @@
-"""docs/study-results.md: the study's numbers beside the paper's, from a stored result file."""
+"""docs/study-results.md: the study's numbers next to the paper's, from a stored result file."""
 
 from collections.abc import Iterator
 
@@ -128,7 +128,7 @@ def study_text(results: Results) -> str:
 
 
 def _differences(results: Results) -> Iterator[str]:
-    """How many of the main table's numbers differ from ours, and whose."""
+    """Which numbers of the main table differ from ours, and how many patients are clipped."""
     told = differing(results, BESIDE)
     total = len(METHODS) * len(BESIDE)
     yield f"{len(told)} of {total} numbers of the paper's main table differ from ours" + (

@@ -187,7 +187,7 @@ def departures(results: Results) -> Table:
 
 
 def departure(method: str, setting: str) -> str:
-    """The name of a row: a departure, and whose it is if not the proposed method's."""
+    """The name of a row: a departure, with its method unless that is the proposed one."""
     return setting if method == PROPOSED else f"{look(method).label}: {setting}"
 
 
