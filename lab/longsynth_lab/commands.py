@@ -1,4 +1,4 @@
-"""`longsynth bench`: the paper's study, and the table to steer by."""
+"""`longsynth bench`: the paper's study, and two comparisons for development."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +14,8 @@ from longsynth.system.folders import not_written
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Run studies on simulated patients: generators, metrics, attacks, tables, figures.",
+    add_completion=False,
+    help="Run studies on simulated patients and write tables, figures and reports.",
 )
 
 Number = TypeVar("Number", int, float)
@@ -27,18 +28,18 @@ Resume = Annotated[bool, typer.Option("--resume", help="Continue a folder; keep 
 def paper(
     out: Out,
     seeds: Annotated[
-        str | None, typer.Option(help="Populations, for instance 11,22,33,44,55.")
+        str | None, typer.Option(help="Seeds of the populations, for instance 11,22,33,44,55.")
     ] = None,
     jobs: Jobs = 2,
     resume: Resume = False,
     check_paper: Annotated[
         Path | None,
         typer.Option(
-            "--check-paper", help="The paper's own paper.tex: compile it with this study's files."
+            "--check-paper", help="Compile the paper's own paper.tex with this study's files."
         ),
     ] = None,
 ) -> None:
-    """Run the paper's study: seven generators to all tables, figures and a checked report."""
+    """Run the paper's study and write all its tables, its figures and a checked report."""
     from longsynth_lab.paper.latex_build import PaperSource, build_paper
     from longsynth_lab.paper.section_v import SEEDS
     from longsynth_lab.studies import run_paper
@@ -50,8 +51,8 @@ def paper(
     for mismatch in found.mismatches:
         say(f"MISMATCH {mismatch}", err=True)
     say(
-        f"Wrote {out}: {found.checked:,} published numbers recomputed, "
-        f"{len(found.mismatches)} mismatches.\nNext: read {out / 'REPORT.md'}; plots and their "
+        f"Wrote {out}. Recomputed {found.checked:,} published numbers: "
+        f"{len(found.mismatches)} mismatches.\nNext: read {out / 'REPORT.md'}. Plots and their "
         f"data are in {out / 'figures'}, tables in {out / 'tables'}."
     )
     if source:
@@ -63,15 +64,15 @@ def paper(
 def population(
     out: Out,
     methods: Annotated[
-        str | None, typer.Option(help="Generators, for instance dp-markov,trust; default all.")
+        str | None, typer.Option(help="Methods, for instance dp-markov,trust; default: all.")
     ] = None,
     epsilon: Annotated[str, typer.Option(help="Budgets, for instance 1,4,12.")] = "12",
-    seeds: Annotated[str | None, typer.Option(help="Populations; default 20 of them.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Seeds; default: 20 development seeds.")] = None,
     train_patients: Annotated[int, typer.Option(min=20, help="Training patients.")] = 504,
     jobs: Jobs = 2,
     resume: Resume = False,
 ) -> None:
-    """Judge generators on 20,000 fresh patients over 20 seeds: the table to steer by."""
+    """Compare methods on 20,000 held-out patients and 20 development seeds."""
     from longsynth.methods import DEFAULT
     from longsynth_lab.experiments import METHODS, STEERING_SEEDS
     from longsynth_lab.studies import run_population
@@ -95,15 +96,15 @@ def population(
 def membership(
     out: Out,
     methods: Annotated[
-        str, typer.Option(help="Generators to attack.")
+        str, typer.Option(help="Methods to attack.")
     ] = "bootstrap,dp-markov,dp-score,trust,copula-score",
     epsilon: Annotated[str, typer.Option(help="Budgets, for instance 1,4,12.")] = "1,4,12",
-    seeds: Annotated[str | None, typer.Option(help="Populations; default 20 of them.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Seeds; default: 20 development seeds.")] = None,
     train_patients: Annotated[int, typer.Option(min=20, help="Training patients.")] = 504,
     jobs: Jobs = 2,
     resume: Resume = False,
 ) -> None:
-    """Play a fair membership game over 20 seeds, beside what each budget allows."""
+    """Run a fair membership game over 20 seeds and compare with what each budget allows."""
     from longsynth_lab.experiments import STEERING_SEEDS
     from longsynth_lab.studies import run_membership
 
@@ -117,13 +118,13 @@ def membership(
             jobs=jobs,
             resume=resume,
         )
-    say(text[text.index("## What can be said") :].rstrip())
+    say(text[text.index("## Conclusions") :].rstrip())
     say(f"\nWrote {out / 'MEMBERSHIP.md'} and {out / 'results.parquet'}.")
 
 
 @contextmanager
 def _resumable(out: Path) -> Iterator[None]:
-    """Say how to go on after an interrupt or a full disk, while tables and plots are made too."""
+    """After an interrupt or a full disk, say how to continue."""
     kept = Note(f"Finished cells are kept in {out}: go on with --resume.")
     try:
         yield

@@ -20,7 +20,7 @@ Constant = tuple[str, str | int | float]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One way to make and judge a synthetic cohort."""
+    """One way to generate and evaluate a synthetic cohort."""
 
     source: str = "simulated"  # of the patients: a name in `patients.SOURCES`
     epsilon: float = 12.0
@@ -59,7 +59,7 @@ MAIN = "main"  # the label of the one setting of an experiment without settings
 def membership_experiment(
     methods: tuple[str, ...], seeds: tuple[int, ...], settings: Mapping[str, Setting]
 ) -> Experiment:
-    """Return the fair game, beside it what a copy of the training patients looks like."""
+    """Return the fair membership game, with a copy of the training patients for comparison."""
     return Experiment(
         "membership",
         "Can members be told from others of the same population?",

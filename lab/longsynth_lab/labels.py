@@ -1,4 +1,4 @@
-"""How methods look and read, the same in every table and figure."""
+"""Labels, colours and markers of methods and metrics, the same in every table and figure."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ _OTHERS = ("#332288", "#88ccee", "#117733", "#999933", "#aa4499")
 
 
 def look(method: str) -> Look:
-    """Return the look of a method; one that the paper does not know gets a colour by its name."""
+    """Return the label, colour and marker of a method. Unknown methods get a colour by name."""
     if method in LOOKS:
         return LOOKS[method]
     return Look(method, _OTHERS[sum(method.encode()) % len(_OTHERS)], False, "v")

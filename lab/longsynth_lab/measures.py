@@ -1,4 +1,4 @@
-"""MEASURES: what can be asked of a trial, by name. A measure turns evidence into scores."""
+"""MEASURES: the measurements of a trial, by name. Each turns evidence into scores."""
 
 import math
 import time
@@ -44,7 +44,7 @@ OTHERS_SEED = 20_000_000  # added to a seed: who changes places with its members
 
 @dataclass(frozen=True)
 class Evidence:
-    """A trial after it ran. Predictions are made when a measure first asks for them."""
+    """A finished trial. Predictions are computed when a measure first needs them."""
 
     trial: Trial
     schema: Schema
@@ -71,7 +71,7 @@ class Evidence:
 
 
 def run(trial: Trial) -> Evidence:
-    """Simulate, fit and sample; as many synthetic patients as were shown to the method."""
+    """Simulate, fit and generate as many synthetic patients as there are training patients."""
     parts, schema = population(trial.setting, trial.seed), _schema(trial)
     if trial.setting.canary:
         from longsynth.audit.refit import canary_record, with_canary
@@ -86,7 +86,7 @@ def run(trial: Trial) -> Evidence:
 
 
 def measured(evidence: Evidence) -> dict[str, list[Score]]:
-    """Return the scores of every measure that the trial's experiments ask for."""
+    """Return the scores of every measure that the trial's experiments request."""
     possible = OF_PREDICTIONS if evidence.synthetic is None else tuple(MEASURES)
     wanted = [name for name in evidence.trial.measures if name in possible]
     return {name: MEASURES[name](evidence) for name in wanted}
@@ -106,7 +106,7 @@ def _budget(epsilon: float, delta: float, accounting: Accounting) -> Budget:
 
 
 def _schema(trial: Trial) -> Schema:
-    """The schema that the method is given; metrics use public bounds, whatever it says else."""
+    """The schema that the method is given. Metrics use only its public bounds."""
     if trial.method in REFERENCES:
         return schema_of(trial.setting)
     known = schema_of(trial.setting)
@@ -126,7 +126,7 @@ def _subgroups(evidence: Evidence) -> list[Score]:
 
 
 def _boosted(evidence: Evidence) -> list[Score]:
-    """The same utility from boosted trees, under names of their own."""
+    """The same utility metrics from boosted trees, under separate names."""
     scores = [
         *utility_scores(evidence.boosted_predictions),
         *subgroup_scores(evidence.schema, evidence.boosted_predictions),
@@ -135,7 +135,7 @@ def _boosted(evidence: Evidence) -> list[Score]:
 
 
 def _events(evidence: Evidence) -> list[Score]:
-    """How many events judge each group, and each group at each site."""
+    """The number of test events per group, and per group and site."""
     test, schema = evidence.parts.test, evidence.schema
     found = []
     for group in (0, 1):
@@ -184,11 +184,11 @@ def _membership(evidence: Evidence) -> list[Score]:
 
 
 def _membership_swapped(evidence: Evidence) -> list[Score]:
-    """The same attacks, played twice: two groups of people change places.
+    """Run the same attacks twice, with two groups of people that swap roles.
 
-    The method is fitted to one group and to the other, and each is told from the other with the
-    release that it was in. Whoever is easy to find by chance is then as often an outsider as a
-    member, so an attacker who knows nothing of the fits is at 0.5 but for the luck of the noise.
+    The method is fitted to each group, and each group is separated from the other with the release
+    that contains it. A person who is easy to find by chance is then a member once and a non-member
+    once, so an attacker who learns nothing from the fits expects an AUROC of 0.5, up to the noise.
     """
     from longsynth.audit.attacks.membership import membership_scores
 
@@ -231,9 +231,9 @@ def _resampling(evidence: Evidence) -> dict[str, int]:
 
 
 def _cost(evidence: Evidence) -> list[Score]:
-    """Seconds to fit and to sample, and the peak of traced memory over both, measured apart.
+    """Seconds to fit and to sample, and the peak of traced memory over both, measured separately.
 
-    Building the model from a bundle counts as fitting: alg:fit ends with it.
+    Building the model from a bundle counts as fitting, since alg:fit ends with it.
     """
     trial, schema, train = evidence.trial, evidence.schema, evidence.parts.train
     fits, samples = [], []
@@ -272,7 +272,7 @@ def _made(evidence: Evidence) -> Synthetic | Cohort:
 
 
 def _dataset(evidence: Evidence) -> list[Score]:
-    """The facts of tab:dataset, support and clipping; they are about patients that do not exist."""
+    """The facts of tab:dataset, support and clipping. All of these patients are simulated."""
     parts, schema = evidence.parts, evidence.schema
     everyone = Cohort.joined([parts.train, parts.control])
     named = {"all": everyone, "train": parts.train, "test": parts.test}

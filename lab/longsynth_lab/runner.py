@@ -47,7 +47,7 @@ def predictions_file(out: Path, trial: Trial) -> Path:
 
 
 def run_cell(out: Path, trial: Trial) -> None:
-    """Run a trial and write its files, each under another name first."""
+    """Run a trial and write its files atomically."""
     start = time.process_time()
     evidence = run(trial)
     found = measured(evidence) | {SECONDS: [_seconds(time.process_time() - start)]}
@@ -89,8 +89,8 @@ def run_cell(out: Path, trial: Trial) -> None:
 
 
 def keeps_predictions(trial: Trial) -> bool:
-    """A fresh population's predictions are left out: their scores say all and they are many. Those
-    about real patients are not for keeping."""
+    """Predictions for fresh populations are not kept: there are many, and their scores suffice.
+    Predictions for real patients must not be kept."""
     setting = trial.setting
     return "utility" in trial.measures and not setting.fresh and setting.source == "simulated"
 
@@ -135,11 +135,11 @@ LIBRARIES = ("matplotlib", "opendp", "pyarrow", "scikit-learn", "scipy", "thread
 def run_experiments(
     experiments: Sequence[Experiment], out: Path, *, jobs: int = 1, resume: bool = False
 ) -> list[Trial]:
-    """Run what is not there yet, then write the joined tables.
+    """Run the cells that are missing, then write the joined tables.
 
-    The privacy noise takes no seed, so a second run of a cell would differ: finished cells are
-    kept as they are, and a resumed study has the tables that it would have had. A cell that cannot
-    be read to its end is run again.
+    Privacy noise has no seed, so a second run of a cell would differ. Finished cells are therefore
+    kept, and a resumed study has the same tables as an uninterrupted one. A truncated cell runs
+    again.
     """
     if os.path.lexists(out) and not resume:
         raise Refused(
@@ -166,7 +166,7 @@ def run_experiments(
 
 @contextmanager
 def _only_one(out: Path) -> Iterator[None]:
-    """Keep a second run out of the folder; the lock ends with the process, however it ends."""
+    """Lock the folder against a second run. The lock ends with the process."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         lock = (out / ".lock").open("w")
@@ -188,14 +188,14 @@ def _only_one(out: Path) -> Iterator[None]:
 
 
 def _sweep(out: Path) -> None:
-    """Remove what a process that was ended had begun to write."""
+    """Remove files that a killed process had begun to write."""
     with suppress(OSError):
         for path in out.rglob(".*.partial"):
             path.unlink(missing_ok=True)
 
 
 def _finish(out: Path, wanted: list[Trial], jobs: int) -> None:
-    """Run the cells that are not there yet."""
+    """Run the missing cells."""
     waiting = [trial for trial in wanted if not _done(out, trial)]
     with _progress(len(wanted), len(wanted) - len(waiting)) as watch:
         # First those that share the machine, then those that measure the clock, one by one.
@@ -205,20 +205,20 @@ def _finish(out: Path, wanted: list[Trial], jobs: int) -> None:
 
 
 def _done(out: Path, trial: Trial) -> bool:
-    """Whether all of a cell's tables are there and whole."""
+    """Whether all tables of a cell are complete."""
     return is_whole(scores_file(out, trial), Row) and (
         not keeps_predictions(trial) or is_whole(predictions_file(out, trial), Prediction)
     )
 
 
 def _description(experiments: Sequence[Experiment], wanted: list[Trial]) -> dict[str, Any]:
-    """What was run: the experiments, and the cells that the results are joined from."""
+    """The experiments, and the cells that the results are joined from."""
     shown = [asdict(experiment) for experiment in experiments]
     return {"experiments": shown, "cells": [trial.name for trial in wanted]}
 
 
 def library_versions() -> dict[str, str]:
-    """Return what the numbers depend on beside the seeds."""
+    """Return the versions that the numbers depend on, besides the seeds."""
     from importlib.metadata import version
 
     from longsynth.system.origin import surroundings
@@ -228,7 +228,7 @@ def library_versions() -> dict[str, str]:
 
 @contextmanager
 def _progress(cells: int, finished: int) -> Iterator[Watch]:
-    """A bar of finished cells with the time left, on standard error of a terminal only."""
+    """A progress bar with the time left, only on a terminal's standard error."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,

@@ -1,7 +1,7 @@
-"""Judges: which seeds may choose a setting, and which may judge a version once.
+"""Which seeds may choose settings, and which may evaluate a version.
 
-`lab/seeds.yaml` holds both kinds. A set of evaluation seeds that has judged one version of
-the default method does not judge another: what it showed may have led to the change.
+`lab/seeds.yaml` lists both kinds. A set of evaluation seeds evaluates only one version of the
+default method, because its results may have led to the next version.
 """
 
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ def development_seeds(path: Path = SEEDS) -> tuple[int, ...]:
 
 
 def evaluation_sets(path: Path = SEEDS) -> tuple[EvaluationSet, ...]:
-    """Return the sets in their order. No seed stands in two of them, nor among development's."""
+    """Return the sets in order. No seed is in two sets or also a development seed."""
     found = tuple(
         EvaluationSet(numbers(str(one["seeds"])), tuple(one["judged"]), one.get("spent", ""))
         for one in _content(path)["evaluation"]
@@ -51,8 +51,8 @@ def evaluation_sets(path: Path = SEEDS) -> tuple[EvaluationSet, ...]:
 
 
 def evaluation_seeds(path: Path = SEEDS, version: str | None = None) -> tuple[int, ...]:
-    """Return the seeds that may judge this version: those of the first set that is not spent and
-    has judged no other one."""
+    """Return the seeds that may evaluate this version: the first set that is not spent and has
+    evaluated no other version."""
     asked = version or made_by(DEFAULT)
     for one in evaluation_sets(path):
         if not one.spent and set(one.judged) <= {asked}:
@@ -65,7 +65,7 @@ def evaluation_seeds(path: Path = SEEDS, version: str | None = None) -> tuple[in
 
 
 def note_judged(path: Path = SEEDS, version: str | None = None) -> None:
-    """Write into the file that a set has judged this version. The rest of its text stays."""
+    """Record in the file that a set has evaluated this version; change nothing else."""
     asked = version or made_by(DEFAULT)
     seeds = evaluation_seeds(path, asked)
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -77,12 +77,12 @@ def note_judged(path: Path = SEEDS, version: str | None = None) -> None:
 
 
 def looked_at(path: Path = SEEDS) -> dict[str, str]:
-    """Return what was seen of each open cohort before."""
+    """Return what earlier versions have seen of each open cohort."""
     return {name: str(said).strip() for name, said in _content(path)["looked_at"].items()}
 
 
 def require_development(seeds: Iterable[int], path: Path = SEEDS) -> None:
-    """Refuse to choose a setting on seeds that are kept for judging."""
+    """Refuse to choose a setting on evaluation seeds."""
     other = sorted(set(seeds) - set(development_seeds(path)))
     if other:
         raise Refused(
@@ -93,7 +93,7 @@ def require_development(seeds: Iterable[int], path: Path = SEEDS) -> None:
 
 
 def numbers(text: str) -> tuple[int, ...]:
-    """Read 11,22 or 101-105, or both."""
+    """Read seeds such as 11,22 or 101-105."""
     found: list[int] = []
     for part in text.split(","):
         first, _, last = part.strip().partition("-")

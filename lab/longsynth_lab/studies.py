@@ -27,7 +27,7 @@ def run_paper(
     resume: bool = False,
     experiments: Sequence[Experiment] | None = None,
 ) -> Validation:
-    """Run the paper's study, write every artefact and check them. `experiments` is for tests."""
+    """Run the paper's study, write and check every artefact. `experiments` is for tests."""
     from longsynth_lab.paper.artefacts import write_artefacts
 
     _distinct(seeds)
@@ -47,7 +47,7 @@ def run_population(
     jobs: int = 1,
     resume: bool = False,
 ) -> str:
-    """Judge methods on a fresh population, write DIR/POPULATION.md and return its text."""
+    """Compare methods on held-out patients, write DIR/POPULATION.md and return its text."""
     from longsynth_lab.evidence.cohort_pages import steering_text
 
     _distinct(seeds)
@@ -68,7 +68,7 @@ def run_membership(
     jobs: int = 1,
     resume: bool = False,
 ) -> str:
-    """Play the fair membership game, write DIR/MEMBERSHIP.md and return its text."""
+    """Run the fair membership game, write DIR/MEMBERSHIP.md and return its text."""
     from longsynth_lab.membership import membership_text
 
     _distinct(seeds)
@@ -94,7 +94,7 @@ def membership_study(
     seeds: Iterable[int] = STEERING_SEEDS,
     train_patients: int = 504,
 ) -> tuple[Experiment, ...]:
-    """Return the fair game alone, for any methods and budgets; nobody is split off."""
+    """Return only the fair game, for any methods and budgets, without a split."""
     settings = {
         f"{epsilon:g}": Setting(
             epsilon=epsilon,
@@ -113,7 +113,7 @@ def population_study(
     train_patients: int = 504,
     fresh: int = 20_000,
 ) -> tuple[Experiment, ...]:
-    """Return the table to steer by: many seeds, judged where differences can be seen."""
+    """Return a comparison with many seeds and enough held-out patients to see differences."""
     settings = {
         f"{epsilon:g}": Setting(
             epsilon=epsilon,

@@ -1,4 +1,4 @@
-"""Tables of a study in LaTeX and Markdown, from one description of their cells."""
+"""Tables in LaTeX and Markdown from one description, and the format of numbers in them."""
 
 import re
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ TEXT_WIDTH = 0.56  # of a line, for a column of sentences
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells as they are read; a row whose first cell stands in `strong` is set in bold."""
+    """Cells as shown; a row whose first cell is in `strong` is bold."""
 
     name: str  # main, for tab:main
     caption: str
@@ -48,7 +48,7 @@ def markdown_body(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    """Return a `table` environment; it needs booktabs, and array where a column holds text."""
+    """Return a `table` environment. It needs booktabs, and array if a column contains text."""
     wide = len(table.head) > 5
     kind = "table*" if wide else "table"
     columns = "l" + "r" * (len(table.head) - 1)

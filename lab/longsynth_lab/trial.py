@@ -1,4 +1,4 @@
-"""Trial: one method on one population in one setting, and everything that is measured of it."""
+"""Trial: one method on one population in one setting, and all its measurements."""
 
 import json
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ DRAW_SEED = 30_000_000  # times the draw, added to a seed: the seed of the synth
 
 
 class Use(NamedTuple):
-    """Where a trial's numbers stand in the results, and which of them."""
+    """Which of a trial's numbers belong to which experiment and setting."""
 
     experiment: str
     setting: str
@@ -49,7 +49,7 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """A file name that changes with anything the numbers depend on, the code included."""
+        """A file name that changes with everything the numbers depend on, including the code."""
         content = json.dumps(asdict(self), sort_keys=True)
         first = self.uses[0]
         said = f"{first.experiment}-{first.setting}-{self.method}-{self.seed}-{self.draw}"
@@ -58,7 +58,7 @@ class Trial:
 
 
 def trials(experiments: Iterable[Experiment]) -> list[Trial]:
-    """Return what has to be run, each distinct trial once, one seed's trials together."""
+    """Return the trials to run, each distinct trial once, grouped by seed."""
     found: dict[tuple[str, int, int, Setting, bool], Trial] = {}
     for experiment in experiments:
         for seed, draw, (label, setting), method in product(
@@ -85,7 +85,7 @@ def trials(experiments: Iterable[Experiment]) -> list[Trial]:
 
 
 def population(setting: Setting, seed: int) -> Parts:
-    """Return the patients of a trial. The same for all methods, so that differences pair up."""
+    """Return the patients of a trial: the same for all methods, so differences are paired."""
     return source_named(setting.source).parts(setting, seed)
 
 
@@ -97,7 +97,7 @@ def schema_of(setting: Setting, constants: Iterable[Constant] = ()) -> Schema:
 
 
 def patients_hash(parts: Parts) -> str:
-    """A short hash of who trains and who judges; the last digits of a value do not count."""
+    """A short hash of the training and test patients, insensitive to the last digits of values."""
     digest = sha256()
     for cohort in (parts.train, parts.test):
         for numbers in (cohort.values, cohort.gaps):
@@ -108,5 +108,5 @@ def patients_hash(parts: Parts) -> str:
 
 
 def _relevant(method: str, setting: Setting) -> Setting:
-    """A method without a promise does not know the budget: one trial serves every ε."""
+    """A method without a guarantee ignores the budget, so one trial serves every ε."""
     return setting if is_private(method) else replace(setting, epsilon=0.0, delta=0.0)

@@ -73,13 +73,13 @@ class Known(TypedDict):
 
 @cache
 def made_by(method: str) -> str:
-    """Return the version of what makes a row's synthetic patients."""
+    """Return the version of the code that generates a row's synthetic patients."""
     return _version(method, _made_sources(method), lambda: made_probe(variant_of(method)))
 
 
 @cache
 def judged_by() -> str:
-    """Return the version of what turns synthetic patients into metrics."""
+    """Return the version of the code that computes metrics from synthetic patients."""
     return _version(METRICS, _sources(*JUDGE), metrics_probe)
 
 
@@ -136,7 +136,7 @@ def _hash(text: str) -> str:
 
 @cache
 def _sources(*roots: str) -> str:
-    """Return a hash of what these modules do, and all of ours that they import."""
+    """Return a hash of these modules and of all our modules that they import."""
     reached, waiting = set[str](), list(roots)
     while waiting:
         module = waiting.pop()
@@ -163,7 +163,7 @@ def _is_text(node: ast.AST) -> bool:
 
 @cache
 def _imported(module: str) -> tuple[str, ...]:
-    """The modules of ours that it imports, anywhere in its text."""
+    """Our modules that it imports, anywhere in its text."""
     found = []
     for node in ast.walk(_tree(module)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(OURS):
@@ -181,7 +181,7 @@ def _tree(module: str) -> ast.Module:
 
 @cache
 def _file(module: str) -> Path | None:
-    """Where a module's source is; None for a name that is no module."""
+    """The path of a module's source; None if there is no such module."""
     try:
         found = find_spec(module)
     except ModuleNotFoundError:

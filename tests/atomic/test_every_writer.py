@@ -33,8 +33,8 @@ KNOWN = {
     "show/attack_plot.py": FOLDER,
     "show/audit_files.py": FILE,
     "show/audit_plots.py": FOLDER,
-    "longsynth_lab/artefacts.py": TEMPORARY,  # plots, then put in place by write_whole
-    "longsynth_lab/open_cohorts.py": TEMPORARY,
+    "longsynth_lab/paper/artefacts.py": TEMPORARY,  # plots, then put in place by write_whole
+    "longsynth_lab/patients.py": TEMPORARY,
     "longsynth_lab/results.py": FILE,
     "commands/governance.py": OWN,
     "commands/fit.py": FOLDER,
@@ -54,7 +54,7 @@ KNOWN = {
     "reading/parquet.py": TEMPORARY,
     "writing/cohort.py": FOLDER,
     "show/plots.py": FOLDER,
-    "longsynth_lab/study_plots.py": TEMPORARY,
+    "longsynth_lab/paper/plots.py": TEMPORARY,
     "release/run.py": FOLDER,
     "system/scratch.py": TEMPORARY,
 }

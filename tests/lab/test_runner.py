@@ -25,7 +25,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from longsynth_lab.runner import run_experiments
-from longsynth_lab.experiments import population_study
+from longsynth_lab.studies import population_study
 if __name__ == "__main__":
     study = population_study(("independent", "trust"), (1.0, 12.0), range(1, 30), 60, 120)
     run_experiments(study, Path(sys.argv[1]), jobs=2)

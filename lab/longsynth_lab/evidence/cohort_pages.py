@@ -30,15 +30,14 @@ GROUP_METRICS = ("worst_group_auprc", "group_gap_auprc", "prevalence_error")
 
 
 def population_text(results: Results) -> str:
-    """Return the page; every number and verdict comes from the results."""
+    """Return docs/population.md; every number and verdict comes from the results."""
     found = only(results, SIMULATED)
     parts = [
         "# Simulated patients",
         CONDITIONS,
         RIVALS_AT_BEST,
-        f"**Patients.** Each seed draws training patients and {FRESH:,} fresh ones of the same "
-        "simulated population who judge. Numbers are means over seeds, and intervals are 95 % t "
-        "intervals over them.",
+        f"**Patients.** For each seed, training patients and {FRESH:,} held-out patients are "
+        "simulated from the same population. Numbers are means over seeds with 95 % t intervals.",
     ]
     for experiment, title in SIMULATED.items():
         seeds = found.seeds(experiment)
@@ -62,7 +61,7 @@ def population_text(results: Results) -> str:
 
 
 def steering_text(results: Results) -> str:
-    """Return what `longsynth bench population` found, as a page of its own."""
+    """Return the report of `longsynth bench population`."""
     name = "population"
     sizes = {row.train_patients for row in results.rows}
     parts = [
@@ -77,7 +76,7 @@ def steering_text(results: Results) -> str:
 
 
 REAL = {
-    PBC: "PBC: 312 patients of a trial",
+    PBC: "PBC: 312 trial patients",
     PHYSIONET: "PhysioNet 2012: 8,000 intensive care stays",
 }
 GROUPS = {PBC: ("under 60", "60 or older"), PHYSIONET: ("men", "women")}
@@ -91,18 +90,18 @@ ATTACKS = (
 
 
 def real_text(results: Results) -> str:
-    """Return the page; every number and verdict comes from the results."""
+    """Return docs/real.md; every number and verdict comes from the results."""
     wanted = [*REAL, *map(attacks_on, REAL)]
     found = only(results, wanted)
     parts = [
         "# Real cohorts",
         CONDITIONS,
         RIVALS_AT_BEST,
-        "**Patients.** Schemas are those in `examples/schemas`. Each seed splits a cohort at "
-        "random, seven parts to train and three to judge, and every split has several draws of "
-        "privacy noise and synthetic patients, which are averaged. Intervals are 95 % t intervals "
-        "over splits. Splits share patients, so an interval is too narrow for another sample of "
-        "patients.",
+        "**Patients.** The schemas are in `examples/schemas`. Each seed splits a cohort at random: "
+        "70 % of the patients train and 30 % are held out. Each split is repeated with several "
+        "draws of privacy noise and synthetic patients, and we average over these. Intervals are "
+        "95 % t intervals over splits. Splits share patients, so the intervals are too narrow for "
+        "conclusions about other patients.",
     ]
     for cohort, title in REAL.items():
         if found.seeds(cohort):
@@ -114,8 +113,8 @@ def _cohort(results: Results, cohort: str) -> Iterator[str]:
     splits = len(results.seeds(cohort))
     draws = 1 + max(row.draw for row in results.rows if row.experiment == cohort)
     yield f"{splits} splits, {draws} draws each. " + " ".join(in_short(results, cohort))
-    yield f"**Looked at before.** {looked_at()[cohort]}"
-    yield "### AUPRC beside the variants of DP-Markov"
+    yield f"**Earlier looks at these patients.** {looked_at()[cohort]}"
+    yield "### AUPRC against DP-Markov and its variants"
     yield from _beside_markov(results, cohort)
     yield "### Who is ahead"
     yield from outcomes(results, cohort)
@@ -131,7 +130,7 @@ def _cohort(results: Results, cohort: str) -> Iterator[str]:
 
 
 def _beside_markov(results: Results, cohort: str) -> Iterator[str]:
-    """The plain chain, the variants that earlier pages showed, and the best of all."""
+    """The default DP-Markov, the variants that earlier pages showed, and the best of all."""
     named = ("dp-markov", *SHOWN_EARLIER["dp-markov"])
     rows = family(results, cohort, "dp-markov")
     found = {v.setting: v for v in verdicts(results, cohort, ["auprc"]) if v.rival == "dp-markov"}
@@ -145,11 +144,12 @@ def _beside_markov(results: Results, cohort: str) -> Iterator[str]:
         gap = f"{verdict.gap.mean:+.3f} ({interval(verdict.gap, 3, '+')})"
         body.append((setting, *means, best, gap))
     ours = look(DEFAULT).label
-    head = ("ε", ours, *map(label, named), f"Best of {len(rows)} rows", f"{ours} less the best")
+    head = ("ε", ours, *map(label, named), f"Best of {len(rows)} rows", f"{ours} − best")
     yield markdown_body(Table("", "", head, tuple(body)))
-    words = {"ahead": "is ahead of", "behind": "**is behind**", "level": "is not told apart from"}
+    words = {"ahead": "beats", "behind": "**loses to**", "level": "does not differ clearly from"}
     yield "\n".join(
-        f"- At ε = {v.setting} {ours} {words[v.outcome]} {label(v.best)}, the best of them."
+        f"- At ε = {v.setting}, {ours} {words[v.outcome]} {label(v.best)}, the best variant: "
+        f"difference in AUPRC {v.gap.mean:+.3f}, 95 % interval {interval(v.gap, 3, '+')}."
         for v in found.values()
     )
 
@@ -168,7 +168,7 @@ def _groups(results: Results, cohort: str) -> Iterator[str]:
     within = {
         part: f"{named[part[:6]]}, {part.partition('_site_')[2]}" for part in events if "_s" in part
     }
-    yield "AUPRC of each group at each site, and the events that judge it in one split:"
+    yield "AUPRC per group and site, with the number of events in the test part of one split:"
     heads = {
         f"{part}_auprc": f"{name} ({events[part]:.0f} events)" for part, name in within.items()
     }
@@ -176,7 +176,7 @@ def _groups(results: Results, cohort: str) -> Iterator[str]:
     few = [name for part, name in (named | within).items() if events[part] < FEW_EVENTS]
     if few:
         yield (
-            f"> **Too few events to say anything** (fewer than {FEW_EVENTS} in one split): "
+            f"> **Too few events for conclusions** (fewer than {FEW_EVENTS} in one split): "
             f"{'; '.join(few)}. Differences between methods or groups are mostly chance there."
         )
 

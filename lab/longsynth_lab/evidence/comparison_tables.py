@@ -1,4 +1,4 @@
-"""Tables of the evidence pages: every row beside its references, and who is ahead of whom."""
+"""Tables of the evidence pages: all rows with their references, and comparisons with rivals."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -24,43 +24,47 @@ COMPARED = (
 )
 _DELTA = f"{DELTA:g}".replace("e-0", "e-")
 CONDITIONS = (
-    f"**How all of it was measured.** Accounting `{ACCOUNTING}`, δ = {_DELTA}. There are as many "
-    "synthetic patients as training patients, and their population weights count in every metric. "
-    "Two classifiers are trained on summaries of synthetic patients and tested on patients that "
-    "no method saw: a logistic regression (L2 penalty, C = "
-    f"{INVERSE_PENALTY:g}, standardised) and, where the name says *boosted*, gradient-boosted "
-    "trees. *Train on real* is the same classifier trained on the training patients themselves. "
-    "*Base rate* predicts their event rate for everyone. Methods without an ε promise nothing. "
-    "[Metrics](metrics.md) explains every column."
+    f"**Methods.** Accounting `{ACCOUNTING}`, δ = {_DELTA}. Each release generates as many "
+    "synthetic patients as there are training patients, and every metric uses their population "
+    "weights. Two classifiers are trained on summaries of synthetic patients and tested on "
+    f"held-out patients: a logistic regression (L2 penalty, C = {INVERSE_PENALTY:g}, standardised "
+    "inputs) and, in columns named *boosted*, gradient-boosted trees. *Train on real* is the same "
+    "classifier trained on the real training patients. *Base rate* predicts their event rate for "
+    "everyone. Methods without an ε give no privacy guarantee. [Metrics](metrics.md) explains "
+    "every column."
 )
 RIVALS_AT_BEST = (
-    "**Rivals at their best.** A rival has a row for its plain form and one for each setting that "
-    "a [search](rivals.md) on development seeds found best for some metric. Who is ahead in a "
-    "metric is always said against the rival's best row for that metric and ε, which is chosen "
-    "from the results below and so favours the rival."
+    "**Rivals at their best.** Each rival has one row with its default settings, and one row for "
+    "each setting that a [search](rivals.md) on development seeds found best for some metric. "
+    "Every comparison uses the rival's best row for that metric and ε. That row is chosen from the "
+    "results below, which favours the rival."
 )
 
 
 def label(row: str) -> str:
-    """A row's name as it is read: the method's label, and its variant."""
+    """A row's name for readers: the method's label and its variant."""
     base, apart, setting = row.partition(", ")
     return look(base).label + apart + setting
 
 
 def metric_name(metric: str) -> str:
-    plain = metric_label(metric.removeprefix(BOOSTED))
-    return f"{plain}, boosted" if metric.startswith(BOOSTED) else plain
+    name = _in_full(metric_label(metric.removeprefix(BOOSTED)))
+    return f"{name}, boosted" if metric.startswith(BOOSTED) else name
 
 
 def metric_title(metric: str) -> str:
-    """The head of a column, with the direction of better."""
-    head = metric_head(metric.removeprefix(BOOSTED))
+    """The head of a column, with an arrow toward better."""
+    head = _in_full(metric_head(metric.removeprefix(BOOSTED)))
     return f"Boosted {head}" if metric.startswith(BOOSTED) else head
 
 
+def _in_full(text: str) -> str:
+    return text.replace("AC error", "Autocorrelation error")
+
+
 def lines(results: Results, experiment: str) -> list[tuple[str, str]]:
-    """Row and label of every line of a table: ours first, references last, one line for those
-    that have no budget."""
+    """Row and ε of every line of a table: ours first, references last. Rows without a budget have
+    one line."""
     rows = sorted(
         results.methods(experiment),
         key=lambda r: (r in REFERENCES, not is_private(r), r != DEFAULT),
@@ -79,7 +83,7 @@ def table(
     rows: Sequence[str] | None = None,
     intervals: Iterable[str] = (),
 ) -> str:
-    """One line for each row and ε; `heads` names the metrics."""
+    """One line per row and ε; `heads` names the metrics."""
     wide = tuple(intervals)
     body = []
     for row, setting in lines(results, experiment):
@@ -102,15 +106,15 @@ def cell(found: Summary, with_interval: bool) -> str:
 
 
 def in_short(results: Results, experiment: str) -> Iterator[str]:
-    """Utility in words: what is possible, what guessing gives, and who is best at each ε."""
+    """Utility in words: both references, and the best private row at each ε."""
     labels = results.settings(experiment)
     real, guess = (
         summary(results.values(experiment, row, labels[0], "auprc"))
         for row in (TRAIN_ON_REAL, BASE_RATE)
     )
     yield (
-        f"Training on real patients gives an AUPRC of {number(real.mean)} and predicting the base "
-        f"rate {number(guess.mean)}."
+        f"Training on real patients gives an AUPRC of {number(real.mean)}; predicting the base "
+        f"rate gives {number(guess.mean)}."
     )
     private = [row for row in results.methods(experiment) if is_private(row)]
     for setting in labels:
@@ -118,32 +122,43 @@ def in_short(results: Results, experiment: str) -> Iterator[str]:
         if best is not None:
             found = summary(results.values(experiment, best, setting, "auprc"))
             ours = summary(results.values(experiment, DEFAULT, setting, "auprc"))
-            beside = "" if best == DEFAULT else f"; {look(DEFAULT).label} has {cell(ours, True)}"
+            beside = (
+                "" if best == DEFAULT else f"; {look(DEFAULT).label} reaches {cell(ours, True)}"
+            )
             told = f"{label(best)} with {cell(found, True)}{beside}"
-            yield f"At ε = {setting} the best private row is {told}."
+            yield f"At ε = {setting}, the best private row is {told}."
 
 
 def outcomes(results: Results, experiment: str) -> Iterator[str]:
-    """Losses first, then what is level and what is won, with the table behind it."""
+    """Losses first, then wins and undecided comparisons, then the table of all of them."""
     found = list(verdicts(results, experiment, COMPARED))
     ours = look(DEFAULT).label
     for said, outcome in (("is behind", "behind"), ("is ahead", "ahead")):
         chosen = [v for v in found if v.outcome == outcome]
         yield (
-            f"**Where {ours} {said}** ({len(chosen)} of {len(found)} comparisons, where the 95 % "
+            f"**Where {ours} {said}** ({len(chosen)} of {len(found)} comparisons; the 95 % "
             "interval of the paired difference excludes zero):"
         )
         yield "\n".join(_grouped(chosen)) or "- nowhere."
     level = sum(v.outcome == "level" for v in found)
     yield (
-        f"In the other {level} comparisons the interval contains zero: neither is shown to be "
-        "ahead. Intervals are not corrected for the number of comparisons: of those without any "
-        "difference about one in twenty would be called ahead or behind by chance."
+        f"In the other {level} comparisons the interval contains zero, so neither method is shown "
+        "to be better. Intervals are not corrected for the number of comparisons. If two methods "
+        "did not differ at all, about one comparison in twenty would still be called ahead or "
+        "behind."
     )
     yield markdown_body(Table("", "", _HEAD, tuple(_line(v) for v in found)))
 
 
-_HEAD = ("Metric", "ε", look(DEFAULT).label, "Best row of the rival", "It has", "Difference", "")
+_HEAD = (
+    "Metric",
+    "ε",
+    look(DEFAULT).label,
+    "Best row of the rival",
+    "Rival",
+    "Difference",
+    "Verdict",
+)
 
 
 def _line(found: Verdict) -> tuple[str, ...]:

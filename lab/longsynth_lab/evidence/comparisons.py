@@ -1,7 +1,7 @@
-"""The evidence: every experiment behind the documentation's pages on quality, as data.
+"""Every experiment behind the documentation's pages on quality, as data.
 
-One accounting, one δ and the same two classifiers for all of them. What is chosen is chosen on
-development seeds; what is judged is judged on evaluation seeds, once per version.
+All use one accounting, one δ and the same two classifiers. Settings are chosen on development
+seeds. Methods are evaluated on evaluation seeds, once per version.
 """
 
 from collections.abc import Iterable, Mapping
@@ -67,7 +67,7 @@ def search(method: str, seeds: tuple[int, ...]) -> Experiment:
 
 
 def searches(seeds: tuple[int, ...]) -> tuple[Experiment, ...]:
-    """Return what development seeds are for: choosing, and seeing what a constant does."""
+    """Return the experiments for development seeds: searches, and the effect of each constant."""
     constants = Experiment(
         CONSTANTS,
         "What does each public constant of the paper's method do?",
@@ -83,8 +83,8 @@ def searches(seeds: tuple[int, ...]) -> tuple[Experiment, ...]:
 def evidence(
     seeds: tuple[int, ...], variants: Mapping[str, tuple[str, ...]]
 ) -> tuple[Experiment, ...]:
-    """Return what judges the default method beside its rivals, each in the variants that a search
-    found best for some metric."""
+    """Return the experiments that compare the default method with its rivals, each with the
+    variants that a search found best for some metric."""
     shown = (DEFAULT, *(name for rival in RIVALS for name in (rival, *variants[rival])))
     main = (DEFAULT, *RIVALS)
     few = seeds[:5]

@@ -1,4 +1,4 @@
-"""docs/constants.md: every public constant with its reason, and what moving it does to `trust`."""
+"""docs/constants.md: every public constant with its reason, and its effect on `trust`."""
 
 import re
 from collections.abc import Iterator
@@ -36,18 +36,20 @@ def constants_text(results: Results) -> str:
     seeds = found.seeds(CONSTANTS)
     parts = [
         "# Constants",
-        "Every public number that a method uses. None of them is read off a cohort, and a schema "
-        "may set any of them under `constants:`. Symbols and `eq:` labels are the paper's.",
+        CONDITIONS,
+        "These are all public numbers that methods use. None of them comes from a cohort. You can "
+        "set any of them in a schema, under `constants:`. Symbols and `eq:` labels are the "
+        "paper's.",
         "\n".join(_definitions()),
         "## How much they matter",
-        f"One constant of `trust` at a time was moved away from its default: 504 simulated "
-        f"patients, ε = {SETTING}, {len(seeds)} development seeds ({seeds[0]} to {seeds[-1]}), two "
-        "draws of noise for each. Development seeds may guide a choice; they cannot confirm it.",
-        CONDITIONS,
+        f"We changed one constant of `trust` at a time: 504 simulated patients, ε = {SETTING}, "
+        f"{len(seeds)} development seeds ({seeds[0]} to {seeds[-1]}), two draws of noise per seed. "
+        "Development seeds can guide a choice but cannot confirm it.",
         _table(found, [("all defaults", "trust"), *((look(r).label, r) for r in REFERENCES)]),
-        "A number is marked ↓ or ↑ where the 95 % interval of its paired difference from the "
-        "default excludes zero; in bold where that is for the better. Of many marks some are luck: "
-        "`steps` leaves the end point of the path where it is, so a mark there is nothing else.",
+        "↓ or ↑ marks a number whose 95 % interval of the paired difference from the default "
+        "excludes zero. Bold: the difference is an improvement. With so many numbers some marks "
+        "are chance. For example, `steps` does not change the end point of the path, so a mark "
+        "there can only be chance.",
     ]
     for constant in MOVED:
         parts += [f"### {constant}", *_moved(found, constant)]
@@ -55,9 +57,9 @@ def constants_text(results: Results) -> str:
 
 
 def _definitions() -> Iterator[str]:
-    """Names, defaults and reasons come from the model itself."""
+    """Names, defaults and reasons, all read from the model of the constants."""
     resolved = simulated_schema().resolved(504).resolved_constants.model_dump()
-    yield "| constant | symbol | default | what it is, and why |"
+    yield "| constant | symbol | default | meaning and reason |"
     yield "|---|---|---|---|"
     for name, field in Constants.model_fields.items():
         described = field.description or ""
@@ -65,7 +67,7 @@ def _definitions() -> Iterator[str]:
         reason = described[symbol.end() :] if symbol else described
         default = f"`{field.default}`"
         if field.default is None:
-            default = f"by rule ({resolved[name]:.3g} as measured below)"
+            default = f"by rule ({resolved[name]:.3g} below)"
         shown = f"`{(symbol[1] or symbol[2])}`" if symbol else ""
         yield f"| `{name}` | {shown} | {default} | {reason} |"
 
@@ -88,7 +90,7 @@ def _moved(results: Results, constant: str) -> Iterator[str]:
         for word, some in (("Better", better), ("Worse", worse))
         if some
     ]
-    yield " ".join(said) or "No value is told apart from the default."
+    yield " ".join(said) or "No value differs clearly from the default."
 
 
 def _table(results: Results, rows: list[tuple[str, str]], head: str = "") -> str:
@@ -107,7 +109,7 @@ def _cell(results: Results, row: str, metric: str) -> str:
 
 
 def _gap(results: Results, row: str, metric: str) -> Summary:
-    """The row less the default, paired over seeds."""
+    """The difference from the default, paired over seeds."""
     there, here = (results.by_seed(CONSTANTS, r, SETTING, metric) for r in (row, "trust"))
     return summary([there[seed] - here[seed] for seed in sorted(there.keys() & here.keys())])
 

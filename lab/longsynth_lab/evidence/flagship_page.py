@@ -1,4 +1,4 @@
-"""Targets: what the default method was asked to show, each entry reached or not."""
+"""docs/flagship.md: targets of the default method, what its parts contribute, stress tests."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -32,13 +32,13 @@ from longsynth_lab.statistics import Summary, summary
 from longsynth_lab.tables import Table, interval, markdown_body, number
 from longsynth_lab.versions import only
 
-Rule = Literal["at most", "below", "at least", "above", "not wholly worse than"]
+Rule = Literal["at most", "below", "at least", "above", "not clearly worse than"]
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One entry: a metric of the default method against a number, or against another row. Of a
-    rival with several rows the best one counts."""
+    """A metric of the default method against a number or against another row. If a rival has
+    several rows, the best one counts."""
 
     experiment: str
     setting: str  # ε
@@ -54,12 +54,12 @@ class Outcome:
     target: Target
     found: Summary  # the default method, or its paired difference
     limit: float
-    other: str  # the row it was held against
+    other: str  # the row it was compared with
     reached: bool | None  # None: not measured
 
 
 def targets() -> Iterator[Target]:
-    """Yield every entry."""
+    """Yield every target."""
     limits = {  # ε → marginals, correlations, autocorrelations
         "12": (0.022, 0.050, 0.040),
         "2": (0.050, 0.075, 0.095),
@@ -88,16 +88,16 @@ def targets() -> Iterator[Target]:
     for epsilon in ("1", "4", "12"):
         for other in ("dp-markov", "trust"):
             for metric in ("auprc", "marginal_ks", "autocorrelation_error"):
-                yield Target(PBC, epsilon, metric, "not wholly worse than", 0.0, other)
+                yield Target(PBC, epsilon, metric, "not clearly worse than", 0.0, other)
 
 
 def outcome(results: Results, target: Target) -> Outcome:
-    """Hold results to one entry."""
+    """Check results against one target."""
     ours = results.by_seed(target.experiment, DEFAULT, target.setting, target.metric)
     found, limit, other = summary(list(ours.values())), target.limit, ""
     if target.other:
         other, theirs = _other(results, target)
-        if target.rule == "not wholly worse than":
+        if target.rule == "not clearly worse than":
             shared = sorted(ours.keys() & theirs.keys())
             found = summary([ours[seed] - theirs[seed] for seed in shared])
         else:
@@ -119,7 +119,7 @@ def outcome(results: Results, target: Target) -> Outcome:
 
 
 def _other(results: Results, target: Target) -> tuple[str, dict[int, float]]:
-    """The row that counts, and its values."""
+    """The row to compare with, and its values."""
     setting = target.other_setting or target.setting
     rows = [target.other]
     if target.other not in REFERENCES:
@@ -136,27 +136,27 @@ PLACES = {
     PBC: "PBC",
 }
 TITLES = {
-    ABLATION: "What each part does",
-    "two factors": "Stress: patients with two latent factors instead of one",
-    "wrong references": "Stress: public centres and scales that are wrong",
-    "bounds only": "Stress: a schema with bounds only",
+    ABLATION: "What each part contributes",
+    "two factors": "Stress test: two latent factors instead of one",
+    "wrong references": "Stress test: wrong public centres and scales",
+    "bounds only": "Stress test: a schema with bounds only",
 }
 SHOWN = tuple(metric for metric in CHOSEN_FOR if metric != "auroc")
 
 
 def flagship_text(results: Results, earlier: Results) -> str:
-    """Return the page. `earlier` holds what earlier versions were judged with, one each."""
+    """Return the page. `earlier` holds the results of earlier versions."""
     found = only(results, [*PLACES, LARGEST, *TITLES])
     parts = [
         f"# The default method, `{DEFAULT}`",
         CONDITIONS,
         RIVALS_AT_BEST,
-        "How it compares on every metric stands on the pages on [simulated](population.md) and "
-        "[real](real.md) patients. This page holds it to what it was asked to show, and takes it "
-        "apart.",
-        "## What it was asked to show",
+        "The pages on [simulated](population.md) and [real](real.md) patients compare it with its "
+        "rivals on every metric. This page checks it against targets set in advance, and shows "
+        "what each of its parts contributes.",
+        "## Targets",
         *_asked(found),
-        "## Judged before",
+        "## Earlier evaluations",
         *_judged_before(earlier),
     ]
     for experiment in (ABLATION, *STRESSES):
@@ -164,7 +164,7 @@ def flagship_text(results: Results, earlier: Results) -> str:
             heads = {metric: metric_title(metric) for metric in SHOWN}
             parts += [
                 f"## {TITLES[experiment]}",
-                f"{len(found.seeds(experiment))} seeds of 504 simulated patients.",
+                f"{len(found.seeds(experiment))} seeds with 504 simulated patients each.",
                 table(found, experiment, heads, intervals=("auprc",)),
             ]
     return "\n\n".join(parts) + "\n"
@@ -176,24 +176,24 @@ def _asked(results: Results) -> Iterator[str]:
     missed = [one for one in found if one.reached is False]
     open_ = sum(one.reached is None for one in found)
     yield (
-        f"{reached} of {len(found)} entries are reached, {len(missed)} are not"
+        f"{reached} of {len(found)} targets are met, {len(missed)} are missed"
         + (f", and {open_} were not measured." if open_ else ".")
         + f" *PhysioNet 2012, held out*: {looked_at()['physionet2012']}"
     )
     ordered = sorted(found, key=lambda one: one.reached is not False)
-    head = ("Where", "ε", "Metric", "", "Found", "Must be")
+    head = ("Patients", "ε", "Metric", "Verdict", "Result", "Target")
     yield markdown_body(Table("", "", head, tuple(_entry(one) for one in ordered)))
     limits = list(_limits(results, missed))
     if limits:
         at = f"ε = {HARDLY_ANY_NOISE:g}"
-        yield f"What limits the entries that are not reached, by what is left at {at}:"
+        yield f"The same metrics with almost no noise ({at}) show what limits the missed targets:"
         yield "\n".join(limits)
 
 
 def _entry(one: Outcome) -> tuple[str, ...]:
     target = one.target
-    said = {True: "reached", False: "**not reached**", None: "not measured"}[one.reached]
-    paired = target.rule == "not wholly worse than"
+    said = {True: "met", False: "**missed**", None: "not measured"}[one.reached]
+    paired = target.rule == "not clearly worse than"
     sign = "+" if paired else ""
     shown = (
         f"{one.found.mean:{sign}.3f} ({interval(one.found, 3, sign)})" if one.found.seeds else "–"
@@ -208,19 +208,19 @@ def _entry(one: Outcome) -> tuple[str, ...]:
 
 
 def _limits(results: Results, missed: list[Outcome]) -> Iterator[str]:
-    """Noise or model: what becomes of a missed entry at the largest budget there is."""
+    """Noise or model: whether a missed target is met at the largest budget."""
     said = []
     for one in missed:
         target = one.target
         where = {SMALL: LARGEST}.get(target.experiment, target.experiment)
-        if target.rule == "not wholly worse than" or (target.other and where == LARGEST):
+        if target.rule == "not clearly worse than" or (target.other and where == LARGEST):
             continue
         there = outcome(results, replace(target, experiment=where, setting=f"{HARDLY_ANY_NOISE:g}"))
         if there.reached is not None:
             what = "noise" if there.reached else "the model"
             said.append(
                 f"- {PLACES[target.experiment]}, {metric_name(target.metric)} at ε = "
-                f"{target.setting}: {there.found.mean:.3f}, so {what} limits it."
+                f"{target.setting}: {there.found.mean:.3f}. The limit is {what}."
             )
     yield from dict.fromkeys(said)
 
@@ -234,23 +234,23 @@ def _judged_before(earlier: Results) -> Iterator[str]:
         reached = sum(bool(one.reached) for one in found)
         seeds = rows.seeds(SMALL)
         lines.append(
-            f"- {version} reached {reached} of {len(found)} entries, on seeds {seeds[0]} to "
+            f"- {version} met {reached} of {len(found)} targets, on seeds {seeds[0]} to "
             f"{seeds[-1]}."
         )
     yield (
-        "Earlier versions were held to the same entries, with a logistic regression of C = 1 and "
-        "with fewer variants of the rivals, so their counts flatter them:"
+        "Earlier versions had the same targets, but a logistic regression with C = 1 and fewer "
+        "variants of the rivals, so their counts are flattering:"
     )
     yield "\n".join(lines)
     sets = evaluation_sets()
     spent = "\n".join(
-        f"- Seeds {one.seeds[0]} to {one.seeds[-1]} judged {', '.join(one.judged)}. They are "
-        f"spent: {one.spent}."
+        f"- Seeds {one.seeds[0]} to {one.seeds[-1]} evaluated {', '.join(one.judged)}. They are "
+        f"used up: {one.spent}."
         for one in sets
         if one.spent
     )
     yield (
-        "What an evaluation showed led to changes, so a set of seeds judges one version only. "
-        "`lab/seeds.yaml` keeps the sets, and the harness refuses one that is spent:"
+        "The results of an evaluation lead to changes, so each set of seeds evaluates one version "
+        "only. `lab/seeds.yaml` lists the sets, and the harness refuses one that is used up:"
     )
     yield spent

@@ -1,4 +1,4 @@
-"""The documentation's page on the game: what it is, what was reached, and what it cannot show."""
+"""docs/game.md: the distinguishing game, its results, and what it cannot show."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from longsynth.system.text import markdown_table
 
 
 class Setting(NamedTuple):
-    """A claim about the simulated cohort that is attacked for the documentation."""
+    """A claim about the simulated cohort that the game attacks."""
 
     method: str
     release: str
@@ -66,71 +66,71 @@ class Game(NamedTuple):
 
 INTRODUCTION = f"""# The distinguishing game
 
-Differential privacy is a statement about a game, so it can be played. An auditor writes down two
+Differential privacy is a statement about a game, so you can play the game. An auditor chooses two
 cohorts that differ in one patient's record. One of the two is fitted in secret. The auditor knows
-both cohorts, the software and the law of the noise, sees everything that is released, and has to
-say which cohort it was. The promise (ε, δ) limits how often anyone can be right. Whoever is right
-more often has disproved the promise.
+both cohorts, the software and the distribution of the noise, sees everything that is released, and
+guesses which cohort was used. The guarantee (ε, δ) limits how often anyone can guess correctly. An
+auditor who guesses correctly more often has disproved the guarantee.
 
-`longsynth attack game` plays this against the real `fit`, line by line of the ledger and for
-everything that is released together. It needs no data and reads none: the worst cohorts are made
-up from the schema.
+`longsynth attack game` plays this game against the real `fit`: for each ledger line, and for the
+whole release. It reads no data. It constructs the worst cohorts from the schema.
 
-## How it plays
+## How the game is played
 
-1. **The worst pair.** A limit holds for every pair of records, so the pair must be one that uses
-   it up. The search puts records into the same seat beside two bystanders: every stratum, values
-   at their bounds with opposite, orthogonal and disjoint patterns, all missing against all
-   observed, gaps at zero, middle and maximum, empty records, numbers outside every bound; then it
-   changes the best pair at random for as long as that helps. What counts is measured on the
-   integers that the real `fit` hands to its noise source, so the game attacks what runs and not a
-   formula. Three patients are enough: once a schema is resolved for N patients, no sensitivity and
-   no σ depends on N.
-2. **The best test.** Both exact sums and the noise are known, so the auditor uses the likelihood
-   ratio, which no other test beats. For Gaussian noise its values lie μ standard deviations apart
-   on the two sides, where the ledger claims that μ is at most √(2ρ) for a line and √(2Σρ) in all.
-3. **Many trials.** Real fits of either side with fast noise; fewer with OpenDP's own noise, which
-   is what a release draws; and for each line fast noise on its own worst pair, with so many
-   trials that the standard error of μ̂ is at most {ERROR:g} μ.
-4. **The noise itself.** As the exact sums are known, the noise of every single number in every
-   fit is measured too. A number without noise hardly shows in μ̂ if it is one of thousands. It
-   shows here.
+1. **Find the worst pair.** The guarantee holds for every pair of records, so the game needs a pair
+   that comes as close to the limit as possible. The search replaces one of three patients. It tries
+   every stratum, values at their bounds with opposite, orthogonal and disjoint patterns, all
+   missing against all observed, gaps at zero, middle and maximum, empty records, and numbers
+   outside every bound. Then it changes the best pair at random as long as that helps. It measures
+   the integers that the real `fit` passes to its noise source, so the game attacks the running code
+   and not a formula. Three patients are enough: once a schema is resolved for N patients, no
+   sensitivity and no σ depends on N.
+2. **Use the best test.** The auditor knows both exact sums and the noise, and therefore uses the
+   likelihood ratio, which is the most powerful test. For Gaussian noise, its values on the two
+   sides are μ standard deviations apart. The ledger claims that μ is at most √(2ρ) for a line and
+   √(2Σρ) in total.
+3. **Run many trials.** Real fits of both sides with fast noise; fewer with OpenDP's own noise,
+   which a release uses; and for each line, fast noise on its own worst pair. The number of trials
+   makes the standard error of μ̂ at most {ERROR:g} μ.
+4. **Check the noise itself.** Since the exact sums are known, the game also measures the noise of
+   every single number in every fit. If one number among thousands has no noise, μ̂ hardly changes,
+   but this check detects it.
 
-## When it fails
+## When a claim fails
 
-- One patient moves the exact sums of a line further than its claimed sensitivity, or than its ρ
-  allows for the σ that is asked for.
-- The lower confidence limit of μ̂ lies above the claimed μ, or a counted bound above the claimed
+- One patient changes the exact sums of a line by more than its claimed sensitivity, or by more than
+  its ρ allows for the requested σ.
+- The lower confidence limit of μ̂ is above the claimed μ, or a counted bound is above the claimed
   ε.
-- μ̂ is below {LEAST:g} μ on a tight pair, one that can reach {100 * TIGHT:.0f} % of μ: the noise
-  is too large, or the auditor is blind.
-- The noise of a line, or of one number, has another spread than its σ; or a line was released
-  without asking for noise at all.
+- μ̂ is below {LEAST:g} μ on a tight pair, which is one that can reach {100 * TIGHT:.0f} % of μ.
+  Then the noise is too large, or the test does not work.
+- The noise of a line, or of one number, does not have the standard deviation σ, or a line was
+  released without requesting noise.
 
-For a verdict all limits are taken at a confidence at which a whole table fails by chance less
-than once in {1 / FALSE_ALARM:,.0f} games. The bounds in the tables are at 95 %, each for itself,
-so that of many with few trials one may lie above its claim by chance; more trials then tell.
-There is no threshold for the counted bound: at so small a δ it cannot be tight."""
+For the verdict, all limits use a confidence at which a whole table fails by chance less than once
+in {1 / FALSE_ALARM:,.0f} games. The bounds in the tables use 95 % each. Among many bounds from few
+trials, one may exceed its claim by chance; more trials then decide. The counted bound has no
+threshold: at such a small δ it cannot be tight."""
 
 LIMITS = """## What it cannot show
 
-- **It is no proof.** It tries one family of attacks, the strongest against sums with Gaussian
-  noise. That no attack won says nothing about attacks of another kind, such as on timing or on
+- **It is not a proof.** It tries one family of attacks, the strongest against sums with Gaussian
+  noise. If no attack succeeds, that says nothing about other kinds, such as attacks on timing or on
   files outside the release. The proof is in [privacy.md](privacy.md).
-- **It does not see a run's data or its noise.** It shows what this software does at these
-  settings, on this machine, now. Whether a release that somebody hands you was made by this
-  software cannot be seen from its numbers.
-- **Fast noise is not OpenDP's.** It shows that the sums, the σ and the account fit together. That
-  OpenDP draws what it says is measured with the smaller number of fits, and rests on OpenDP
-  beyond that.
-- **A pair that is not tight leaves room.** Where no pair uses up the claim, the claim may be
-  generous, or the search not good enough. Separate lines want different pairs, so together they
-  cannot all be used up by one; a joint release nearly can. `trust` releases products of values in
-  slots near each other and is priced for all: where slots are many, no record uses that up.
-- **Redrawn noise is no fit.** It takes the sums from a real fit and draws noise as that fit asked
-  for. What a fit might do after its noise is seen by the real fits alone. Of fits in several
-  passes there are few; that a later pass sees releases and nothing else has tests of its own,
-  which deliberate bugs have to get past ([Threats](threats.md)).
+- **It does not see the data or the noise of your run.** It shows what this software does at these
+  settings on this machine. You cannot tell from the numbers of a release whether this software made
+  it.
+- **Fast noise is not OpenDP's noise.** It shows that the sums, the σ and the accounting fit
+  together. The smaller number of fits with OpenDP tests whether OpenDP draws the stated noise.
+  Beyond that, we rely on OpenDP.
+- **A pair that is not tight leaves room.** If no pair reaches the claim, the claim may be generous
+  or the search too weak. Separate lines have different worst pairs, so no single pair is the worst
+  for all of them; for a joint release one pair nearly is. `trust` releases products of values in
+  nearby slots but pays for all products, so with many slots no record reaches the claim.
+- **Redrawn noise is not a fit.** It takes the sums of a real fit and draws noise as that fit
+  requested. Only real fits show what happens after the noise is added, and there are few real fits
+  with several passes. Separate tests check that a later pass sees only releases, and deliberate
+  bugs check those tests ([Threats](threats.md)).
 
 ## Run it yourself
 
@@ -138,20 +138,20 @@ LIMITS = """## What it cannot show
 <!-- first: longsynth fit cohort --epsilon 4 --delta 1e-4 --method dp-markov --out run -->
 ```bash
 longsynth attack game                       # the simulated cohort's schema, ε = 4
-longsynth attack game run                   # at the settings of a release; its data are not read
+longsynth attack game run                   # the settings of a release; reads no data
 longsynth attack game --schema schema.yaml --patients 504 --epsilon 1 --delta 1e-5 --out report.md
 ```
 
-Exit code 0: the claim stood. 1: it fails, and every reason is a sentence. `--json` has all rows,
-also each line in the real fits."""
+Exit code 0: no claim failed. Exit code 1: a claim failed, and the output gives each reason.
+`--json` contains all rows, including each line in the real fits."""
 
 
 def game_page(results: dict[str, Any]) -> str:
-    """Return the page in Markdown from what `lab/game.py` stored."""
+    """Return the page in Markdown from the results of `lab/game.py`."""
     games = [
         Game(Setting(**game["setting"]), read_report(game["report"])) for game in results["games"]
     ]
-    parts = [INTRODUCTION, "## What was reached", _summary(games), *NOTES]
+    parts = [INTRODUCTION, "## Results", _summary(games), *NOTES]
     for game in games:
         parts += [f"### {game.setting}", *_outcome(game.report), report_tables(game.report)]
     return "\n\n".join([*parts, LIMITS]) + "\n"
@@ -159,20 +159,21 @@ def game_page(results: dict[str, Any]) -> str:
 
 def _summary(games: Sequence[Game]) -> str:
     first = games[0].setting
+    delta = f"{first.delta:g}".replace("e-0", "e-")
     shown = (
-        f"Schema of the simulated cohort, {first.patients} patients, δ = {first.delta:g}. Trials a "
-        f"side: {_trials(games, several=False)}. Where a fit takes several passes, "
-        f"{_trials(games, several=True)}: a later pass waits for what the earlier ones released, "
-        "in every trial anew."
+        f"Schema of the simulated cohort, {first.patients} patients, δ = {delta}; each claim names "
+        f"its accounting. Trials per side: {_trials(games, several=False)}. If a fit takes several "
+        f"passes: {_trials(games, several=True)}, because in every trial a later pass has to wait "
+        "for the releases of the earlier ones."
     )
     header = (
         "claim",
         "failures",
-        "tight rows: least μ̂/μ",
+        "lowest μ̂/μ of tight rows",
         "whole bundle: pair",
         "whole bundle: μ̂/μ",
         "whole bundle: ε at least",
-        "any row: most of its ε shown",
+        "largest share of ε shown",
     )
     return f"{shown}\n\n{markdown_table(header, map(_summary_cells, games))}"
 
@@ -197,7 +198,7 @@ def _outcome(report: GameReport) -> list[str]:
 
 
 def _trials(games: Sequence[Game], *, several: bool) -> str:
-    """How many real fits were played, the same in every game of one kind."""
+    """How many real fits were run: the same number in every game of one kind."""
     kind = [game for game in games if (len(game.setting.plan().stages) > 1) == several]
     fast, opendp = (
         next(r.trials for r in kind[0].report.rows if r.played == "real fits" and noise in r.noise)

@@ -1,4 +1,4 @@
-"""Rivals: who is ahead of whom, always against the best variant of each rival for the metric."""
+"""Comparisons with rivals, always with the rival's best variant for the metric."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ Outcome = Literal["ahead", "behind", "level"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The default method beside the best variant of one rival, in one metric at one ε."""
+    """The default method and the best variant of one rival, for one metric and one ε."""
 
     metric: str
     setting: str
@@ -42,7 +42,7 @@ class Verdict:
 
     @property
     def outcome(self) -> Outcome:
-        """Level where the interval of the difference contains zero."""
+        """Return "level" if the interval of the difference contains zero."""
         if self.gap.seeds < 2 or self.gap.contains(0.0):
             return "level"
         return "ahead" if (self.gap.mean > 0) == higher_is_better(self.metric) else "behind"
@@ -55,7 +55,7 @@ def higher_is_better(metric: str) -> bool:
 def best_row(
     results: Results, experiment: str, setting: str, metric: str, rows: Iterable[str]
 ) -> str | None:
-    """Return the row with the best mean in a metric; None where none of them was measured."""
+    """Return the row with the best mean of a metric; None if none was measured."""
     means = {
         row: sum(values) / len(values)
         for row in rows
@@ -66,7 +66,7 @@ def best_row(
 
 
 def family(results: Results, experiment: str, rival: str) -> list[str]:
-    """The rows of a rival in an experiment: the method and its variants."""
+    """Return the rows of a rival in an experiment: the method and its variants."""
     return [row for row in results.methods(experiment) if base_of(row) == rival]
 
 
@@ -94,7 +94,7 @@ def verdicts(results: Results, experiment: str, metrics: Sequence[str]) -> Itera
 
 
 def best_settings(results: Results, method: str) -> dict[str, str]:
-    """Return, for each metric of a search, the row that was best over its budgets and seeds."""
+    """Return the best row of a search for each metric, over its budgets and seeds."""
     experiment = f"search {method}"
     return {
         metric: min(searched(method), key=lambda row: _loss(results, experiment, row, metric))

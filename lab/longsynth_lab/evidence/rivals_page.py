@@ -1,5 +1,4 @@
-"""docs/rivals.md: what searches found for each rival, metric by metric, and what each choice gives
-up."""
+"""docs/rivals.md: the best settings of each rival per metric, and what each of them gives up."""
 
 from collections.abc import Iterator
 
@@ -27,19 +26,19 @@ def rivals_text(results: Results) -> str:
     parts = [
         "# Rivals at their best",
         CONDITIONS,
-        "A method is judged fairly only beside rivals at their best, and a setting that is best "
-        "for one metric is seldom best for another. So every setting that was tried is compared "
-        "metric by metric. The best one for each metric has a row of its own on the pages on "
-        "[simulated](population.md) and [real](real.md) patients, beside the method's plain form.",
-        f"Searches use development seeds only ({seeds[0]} to {seeds[-1]}), 504 simulated patients "
-        f"judged on {FRESH_IN_SEARCHES:,} fresh ones, and the mean over ε = {budgets}.",
+        "A fair comparison needs rivals at their best, and the best setting for one metric is "
+        "rarely the best for another. We therefore compare all settings metric by metric. On the "
+        "pages on [simulated](population.md) and [real](real.md) patients, the best setting for "
+        "each metric has its own row, next to the default settings.",
+        f"Searches use development seeds only ({seeds[0]} to {seeds[-1]}), 504 simulated training "
+        f"patients, {FRESH_IN_SEARCHES:,} held-out ones, and the mean over ε = {budgets}.",
     ]
     for rival in RIVALS:
         parts += [f"## {look(rival).label}", *_searched(found, rival)]
     parts += [
         f"## {look(DEFAULT).label}",
-        "The same for the default method, whose shares of the budget were searched. It has one "
-        "row on the other pages, whatever stands here.",
+        "The same search for our default method, over its shares of the budget. On the other "
+        "pages it has one row only, whatever this search finds.",
         *_searched(found, DEFAULT),
     ]
     return "\n\n".join(parts) + "\n"
@@ -48,17 +47,17 @@ def rivals_text(results: Results) -> str:
 def _searched(results: Results, rival: str) -> Iterator[str]:
     experiment, best = f"search {rival}", best_settings(results, rival)
     shown = list(dict.fromkeys((rival, *best.values())))
-    yield f"{len(searched(rival))} settings were tried. In bold: the best of all in that metric."
+    yield f"We tried {len(searched(rival))} settings. Bold: the best of all for that metric."
     rows = []
     for row in shown:
         cells = []
         for metric in CHOSEN_FOR:
             value = number(mean_over_budgets(results, experiment, row, metric))
             cells.append(f"**{value}**" if best[metric] == row else value)
-        rows.append((label(row) if row != rival else f"{label(row)} (plain)", *cells))
+        rows.append((label(row) if row != rival else f"{label(row)} (default)", *cells))
     head = ("Setting", *(metric_title(metric) for metric in CHOSEN_FOR))
     yield markdown_body(Table("", "", head, tuple(rows)))
-    yield "What each choice gives up:"
+    yield "What each setting gives up compared with the best one for that metric:"
     yield "\n".join(_gives_up(results, experiment, best, row) for row in shown if row != rival)
 
 

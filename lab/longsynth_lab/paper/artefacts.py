@@ -1,4 +1,4 @@
-"""Artefacts: every file that is made from a study's results, as text, and then on disk."""
+"""All files that are computed from a study's results: as text, and then on disk."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ LATEX_SOURCES = ("study.tex", "architecture.tex")
 
 
 def expected_files(out: Path) -> dict[str, str]:
-    """Return path → text of all that is published, computed afresh from the seed-level files."""
+    """Return path → text of everything published, computed from the seed-level files."""
     results = read_results(out / "results.parquet")
     predictions = read_predictions(out / "predictions.parquet")
     frames = figure_frames(results, predictions)
@@ -67,7 +67,7 @@ ABOUT = (
 
 
 def records(results: Results) -> dict[str, str]:
-    """Return path → text."""
+    """Return clipping, subgroup support and attack settings as path → JSON text."""
     contents: dict[str, dict[str, Any]] = {
         "clipping": {"parts": _by_seed(results, _clipping)},
         "support": {"parts": _by_seed(results, _support)},

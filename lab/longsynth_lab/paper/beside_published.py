@@ -1,4 +1,4 @@
-"""Tables of REPORT.md: ours with their intervals, beside what the paper printed."""
+"""Tables of our numbers with intervals, next to the paper's."""
 
 from collections.abc import Iterator, Sequence
 
@@ -41,12 +41,12 @@ def beside(results: Results, metric: str) -> Iterator[str]:
             )
         )
     yield f"### {metric_head(metric)}"
-    head = ("Method", "Ours (95 % interval)", "Paper", "Ours less paper (95 % interval)", "")
+    head = ("Method", "Ours (95 % interval)", "Paper", "Ours − paper (95 % interval)", "Verdict")
     yield markdown_body(Table("", "", head, tuple(rows)))
 
 
 def differing(results: Results, metrics: Sequence[str]) -> list[str]:
-    """Name the numbers of tab:main that differ from ours, with the interval of the difference."""
+    """List the numbers of tab:main that differ from ours, with the interval of the difference."""
     told = []
     for metric in metrics:
         for method in METHODS:
@@ -66,7 +66,7 @@ def metric_beside(results: Results, metric: str) -> Table:
             paper = f"{quoted[method]:.3f}" if method in quoted else ""
             verdict = _verdict(found, quoted[method]) if method in quoted else ""
             rows.append((look(method).label, number(found.mean), interval(found), paper, verdict))
-    head = (metric_head(metric), "Ours", "95 % interval", "Paper (text)", "")
+    head = (metric_head(metric), "Ours", "95 % interval", "Paper (text)", "Verdict")
     return Table("", "", head, tuple(rows))
 
 
@@ -86,7 +86,15 @@ def statistics_beside(results: Results) -> str:
                 _verdict(found, mean),
             )
         )
-    head = ("Less DP-Score", "Ours", "95 % interval", "Paper", "Paper p", "Paper Holm p", "")
+    head = (
+        "Difference from DP-Score",
+        "Ours",
+        "95 % interval",
+        "Paper",
+        "Paper p",
+        "Paper Holm p",
+        "Verdict",
+    )
     return markdown_body(Table("", "", head, tuple(rows)))
 
 
@@ -127,7 +135,7 @@ def ablation_less_full(results: Results) -> Table:
 
 
 def less_full(results: Results, variant: str, metric: str) -> Summary:
-    """A variant less the full method, paired over seeds."""
+    """The difference of a variant from the full method, paired over seeds."""
     return _less(results, "ablation", PROPOSED, (variant, next(iter(ABLATION))), metric)
 
 
@@ -150,7 +158,7 @@ def departures_less_ours(results: Results) -> Table:
 def _less(
     results: Results, experiment: str, method: str, settings: tuple[str, str], metric: str
 ) -> Summary:
-    """One setting less another, paired over seeds."""
+    """The difference between two settings, paired over seeds."""
     one, other = (results.by_seed(experiment, method, s, metric) for s in settings)
     return summary([one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())])
 
@@ -194,7 +202,7 @@ def dataset_beside() -> str:
         f"{fact.replace('_', ' ')} {' / '.join(f'{value:g}' for value in values)}"
         for fact, values in published.DATASET.items()
     )
-    return f"Paper, seed {SEEDS[0]}, all / train / test: {said}."
+    return f"In the paper (seed {SEEDS[0]}; all / train / test): {said}."
 
 
 def paired(results: Results, metric: str, other: str) -> list[float]:
@@ -210,7 +218,7 @@ def _verdict(found: Summary, paper: float) -> str:
 
 
 def _marked(found: Summary, paper: float) -> str:
-    """A printed number without a spread, named where it lies outside our interval."""
+    """A printed number without a standard deviation, marked if it lies outside our interval."""
     verdict = _verdict(found, paper)
     return f"{paper:.3f} ({verdict})" if verdict else f"{paper:.3f}"
 

@@ -1,4 +1,4 @@
-"""Where the paper says one thing and another, and what was measured here."""
+"""Contradictions in the paper, each with our own result."""
 
 from collections.abc import Iterator, Mapping
 
@@ -16,7 +16,7 @@ FULL, NO_FLOOR, DIAGONAL, _ = ABLATION
 
 
 def contradictions(results: Results) -> list[str]:
-    """Sentences: the paper's two statements, from its own numbers, then ours."""
+    """Sentences: the paper's two statements with its own numbers, then our result."""
     return [
         *_table_and_text(results),
         _floor(results),
@@ -31,19 +31,19 @@ def contradictions(results: Results) -> list[str]:
 
 
 OTHERS = (
-    "Its method section and its conclusion call the benchmarks semi-synthetic. By its own "
-    "description all patients are simulated and no real record is read. So it is here.",
-    "`eq:encoding` puts missing values at the public midpoint. The sentence after it speaks of "
-    "interpolation. The study interpolates; our own default is the midpoint.",
-    "Its section on privacy allocates the budget before fitting and rejects what exceeds it. "
-    "Algorithm 1 checks the sum after all releases. Here nothing is released before it is paid. "
-    "[From the paper to the code](paper.md) has the other places where its method departs from its "
-    "promise.",
+    "The method section and the conclusion call the benchmarks semi-synthetic. By the paper's own "
+    "description, all patients are simulated and no real record is used. We do the same.",
+    "`eq:encoding` puts missing values at the public midpoint. The next sentence says that they "
+    "are interpolated. This study interpolates; our own default is the midpoint.",
+    "The section on privacy allocates the budget before fitting and rejects a request that exceeds "
+    "it. Algorithm 1 checks the sum after all releases. Our code charges each release before it "
+    "happens. [From the paper to the code](paper.md) lists the other places where the method does "
+    "not keep its guarantee.",
 )
 
 
 def table_against_text() -> Iterator[str]:
-    """The numbers that the paper gives twice, and differently."""
+    """The numbers for which the paper gives two values."""
     for (method, metric), text in published.CONTRADICTED.items():
         printed = published.MAIN[method][metric][0]
         yield (
@@ -61,9 +61,9 @@ def _floor(results: Results) -> str:
     with_floor, without = (published.ABLATION[name]["auprc"] for name in (FULL, NO_FLOOR))
     gap = less_full(results, NO_FLOOR, "auprc")
     return (
-        "The text says that removing the fairness floor can raise AUPRC. Its table has "
-        f"{with_floor:.3f} with the floor and {without:.3f} without. Ours, without less with: "
-        f"{_ours(gap, '+')}."
+        "The text says that removing the fairness floor can raise AUPRC. The table has "
+        f"{with_floor:.3f} with the floor and {without:.3f} without. Our difference, without minus "
+        f"with: {_ours(gap, '+')}."
     )
 
 
@@ -86,8 +86,8 @@ def _who_is_better(results: Results) -> str:
         if at(results, method, "auprc").mean > at(results, PROPOSED, "auprc").mean
     ]
     return (
-        f"The text names two baselines whose AUPRC is above that of {look(PROPOSED).label}. The "
-        f"table has {_named(above)}. Ours: {_named(here)}."
+        f"The text names two baselines with a higher AUPRC than {look(PROPOSED).label}. The table "
+        f"has {_named(above)}. Ours: {_named(here)}."
     )
 
 
@@ -100,18 +100,18 @@ def _base_rate(results: Results) -> str:
         for metric in ("brier", "ece")
     )
     return (
-        f"Brier {brier:.3f} and ECE {ece:.3f} of {look(PROPOSED).label} are shown as its strength. "
-        f"To predict the event rate {rate:.3f} for everyone gives Brier {rate * (1 - rate):.4f} "
-        f"and an ECE near 0, which is better in both. Ours, base rate against "
-        f"{look(PROPOSED).label}: {found}."
+        f"The paper presents Brier {brier:.3f} and ECE {ece:.3f} of {look(PROPOSED).label} as its "
+        f"strength. Predicting the event rate {rate:.3f} for everyone gives Brier "
+        f"{rate * (1 - rate):.4f} and an ECE near 0, which is better in both. Ours, base rate "
+        f"against {look(PROPOSED).label}: {found}."
     )
 
 
 def _marginals(results: Results) -> str:
     return (
         f"The text says that {look('scorediff').label} preserved marginals best. "
-        f"{look('bootstrap').label} draws whole training patients, so that its marginals are real "
-        f"ones. Ours, {metric_label('marginal_ks')}: {look('scorediff').label} "
+        f"{look('bootstrap').label} resamples whole training patients, so its marginals are the "
+        f"real ones. Ours, {metric_label('marginal_ks')}: {look('scorediff').label} "
         f"{_ours(at(results, 'scorediff', 'marginal_ks'))}, {look('bootstrap').label} "
         f"{_ours(at(results, 'bootstrap', 'marginal_ks'))}."
     )
@@ -122,10 +122,10 @@ def _diagonal(results: Results) -> str:
     here, there = published.ABLATION[DIAGONAL], published.MAIN[REFERENCE_BASELINE]
     ours = summary(results.values("ablation", PROPOSED, DIAGONAL, "ece"))
     return (
-        f"With diagonal covariance {look(PROPOSED).label} is close to {other}, and its table has "
+        f"With diagonal covariance, {look(PROPOSED).label} is close to {other}, and the paper has "
         f"the same lag-1 error for both, {here['autocorrelation_error']:.3f} and "
-        f"{there['autocorrelation_error'][0]:.3f}. The ECE is {here['ece']:.3f} and "
-        f"{there['ece'][0]:.3f}, which it does not explain. Ours, ECE: {_ours(ours)} and "
+        f"{there['autocorrelation_error'][0]:.3f}. Their ECEs are {here['ece']:.3f} and "
+        f"{there['ece'][0]:.3f}, without an explanation. Our ECEs: {_ours(ours)} and "
         f"{_ours(at(results, REFERENCE_BASELINE, 'ece'))}."
     )
 
@@ -139,12 +139,13 @@ def _cut_bars() -> str:
         if published.MAIN[method][metric][0] > top
     )
     return (
-        f"Axes of `fig:main` end below numbers of its table: {cut}. Ours reach as far as bars do."
+        f"The axes of `fig:main` end below numbers of the main table: {cut}. Our axes show all "
+        "bars."
     )
 
 
 def _place(means: Mapping[str, float], method: str) -> str:
-    """Where a method stands from the highest mean down."""
+    """The rank of a method, counted from the highest mean."""
     known = {name: mean for name, mean in means.items() if mean == mean}
     if method not in known:
         return "not measured"

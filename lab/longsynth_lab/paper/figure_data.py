@@ -22,7 +22,7 @@ CellValue = str | int | float
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Rows in the order in which they are drawn: bars are placed by it."""
+    """A small table. Its rows are in plotting order, which sets the positions of bars."""
 
     name: str
     columns: tuple[str, ...]
@@ -37,7 +37,7 @@ class Frame:
 
 
 def as_csv(frame: Frame) -> str:
-    """Return the file's text: full precision, `nan` where there is no number, no quoting."""
+    """Return the file's text: full precision, `nan` for missing numbers, no quoting."""
     lines = [",".join(frame.columns)]
     for row in frame.rows:
         cells = [_cell(value) for value in row]
@@ -48,7 +48,7 @@ def as_csv(frame: Frame) -> str:
 
 
 def read_csv(path: Path) -> list[list[str]]:
-    """Return the cells of a CSV file, its head included."""
+    """Return the cells of a CSV file, including its head."""
     return list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"))))
 
 
@@ -95,7 +95,7 @@ CURVED = (*BASELINES[1:], PROPOSED)
 
 
 def figure_frames(results: Results, predictions: pa.Table) -> list[Frame]:
-    """Return every file that a figure reads, from seed-level numbers alone."""
+    """Return every file that a figure reads, computed from seed-level numbers alone."""
     return [*_bars(results), *_lines(results), *_single(results), *_curves(predictions)]
 
 
@@ -131,8 +131,8 @@ def _lines(results: Results) -> Iterator[Frame]:
 
 
 def _single(results: Results) -> Iterator[Frame]:
-    """The three shapes that occur once: canary (fig:fidelity), ablation (fig:robustness) and
-    scaling (fig:efficiency)."""
+    """The three files with a shape of their own: canary (fig:fidelity), ablation (fig:robustness)
+    and scaling (fig:efficiency)."""
     rows = []
     for method in METHODS:
         four, one, none = (
@@ -155,7 +155,7 @@ def _single(results: Results) -> Iterator[Frame]:
 
 
 def _scaling(results: Results, method: str) -> tuple[tuple[float, ...], ...]:
-    """Means of both steps; then both together, with the fastest and the slowest seed."""
+    """Mean seconds of both steps, then of their sum, with the fastest and slowest seed."""
     rows = []
     for setting in results.settings("scaling"):
         fit, drawn = (
@@ -169,13 +169,14 @@ def _scaling(results: Results, method: str) -> tuple[tuple[float, ...], ...]:
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:
-    """The lowest and the highest seed: a spread that stays above zero on a logarithmic axis."""
+    """The lowest and highest seed: a range that stays above zero on a logarithmic axis."""
     known = [value for value in values if np.isfinite(value)]
     return (min(known), max(known)) if known else (np.nan, np.nan)
 
 
 def _curves(predictions: pa.Table) -> Iterator[Frame]:
-    """Test patients of all seeds together: for the eye; numbers come from single seeds."""
+    """Curves pool the test patients of all seeds. They are for illustration; reported numbers come
+    from single seeds."""
     for method in CURVED:
         found = pooled(predictions, "comparison", method, MAIN)
         made = Predictions(**{k: found[k] for k in ("event", "probability", "group", "site")})
@@ -189,7 +190,7 @@ def _curves(predictions: pa.Table) -> Iterator[Frame]:
 
 
 def _calibration(made: Predictions) -> tuple[tuple[float, float, int], ...]:
-    """Mean prediction, share of events and number of patients of every bin that has patients."""
+    """Mean prediction, share of events and number of patients for every non-empty bin."""
     place = np.clip(np.digitize(made.probability, CALIBRATION_EDGES), 1, len(CALIBRATION_EDGES) - 1)
     rows = []
     for one in np.unique(place):
@@ -202,7 +203,7 @@ def _calibration(made: Predictions) -> tuple[tuple[float, float, int], ...]:
 def _ordered(
     x: np.ndarray[tuple[int], np.dtype[np.float64]], y: np.ndarray[tuple[int], np.dtype[np.float64]]
 ) -> tuple[tuple[float, float], ...]:
-    """Return points in their rising order, thinned to CURVE_POINTS at most with both ends kept."""
+    """Return points in ascending order, thinned to at most CURVE_POINTS with both ends kept."""
     known = np.isfinite(x) & np.isfinite(y)
     x, y = x[known], y[known]
     if len(x) > CURVE_POINTS:  # points of the curve itself, evenly along it: nothing is invented
@@ -217,7 +218,7 @@ SEED_BY_SEED = ("comparison", "canary", "cost", "ablation", "scarcity", "missing
 
 
 def seeds_frame(results: Results) -> Frame:
-    """Return (experiment, metric, method, setting, seed, value) of what is shown seed by seed."""
+    """Return (experiment, metric, method, setting, seed, value) for results shown per seed."""
     rows = [
         (row.experiment, row.metric, row.method, row.setting, row.seed, row.value)
         for row in results.rows

@@ -1,4 +1,4 @@
-"""The paper's own source, compiled with a study's files in place of its numbers."""
+"""Compile the paper's own source with a study's files in place of its numbers."""
 
 import os
 import re
@@ -47,14 +47,14 @@ class PaperBuild:
 
 @dataclass(frozen=True, slots=True)
 class PaperSource:
-    """A paper.tex that has every place which a study fills."""
+    """A paper.tex that has every slot a study fills."""
 
     path: Path
     text: str
 
     @classmethod
     def read(cls, path: Path) -> "PaperSource":
-        """Refuse what could not be compiled, before an hour is spent on a study for it."""
+        """Refuse a source that cannot be compiled before a study spends an hour."""
         if not shutil.which("pdflatex"):
             raise Refused(LabCode.TOOL_MISSING, "pdflatex is not installed.", "Install TeX Live.")
         try:
@@ -89,7 +89,7 @@ class PaperSource:
         return sorted(set(keys))
 
     def filled(self) -> str:
-        """Return the source with macros from a file and the figure's name, else as it is."""
+        """Return the source with our macros and figure; everything else is unchanged."""
         first = MACRO.search(self.text)
         place = first.start() if first else 0
         rest = MACRO.sub("", self.text[place:])
@@ -99,8 +99,8 @@ class PaperSource:
 def build_paper(study: Path, source: PaperSource) -> PaperBuild:
     """Compile the paper in DIR/paper-check with the study's data, macros and architecture.
 
-    Nothing is made up: a bibliography is used where one stands beside the paper, and else its
-    citations stay open. Tables and prose keep the numbers that are typed into the source.
+    A bibliography next to the paper is used; without one, citations remain undefined. Tables and
+    prose keep the numbers typed into the source.
     """
     out = study / FOLDER
     absent = [name for name in source.data_files if not (study / name).is_file()]
@@ -132,7 +132,7 @@ def build_paper(study: Path, source: PaperSource) -> PaperBuild:
 
 
 def _until_it_stands_still(out: Path, bibliography: bool) -> int:
-    """Compile until a pass leaves the labels of the pass before; return how many it took."""
+    """Compile until a pass leaves the labels unchanged; return the number of passes."""
     (out / "paper.aux").unlink(missing_ok=True)
     before = b""
     for number in range(1, MOST_PASSES + 1):

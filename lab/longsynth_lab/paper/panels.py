@@ -18,7 +18,7 @@ BAND = "#f3efe6"  # behind the private methods
 def seed_values(
     seeds: Frame, experiment: str, method: str, metric: str, setting: str = "main"
 ) -> list[float]:
-    """Return one number for each seed, in the order of the results."""
+    """Return one number per seed, in the order of the results."""
     wanted = (experiment, metric, method, setting)
     return [float(row[5]) for row in seeds.rows if row[:4] == wanted and np.isfinite(float(row[5]))]
 
@@ -34,10 +34,10 @@ def by_method(
     log: bool = False,
     lines: bool = True,
 ) -> None:
-    """A row for each method: seeds as dots, their mean and its 95 % interval.
+    """One row per method: seeds as dots, their mean and its 95 % interval.
 
-    A symmetric interval means little on a logarithmic axis: there it is the lowest to the highest
-    seed.
+    On a logarithmic axis, where a symmetric interval means little, the line spans the lowest to the
+    highest seed.
     """
     rows(axis, [look(method) for method in METHODS])
     ends = ("least", "most") if log else ("lower", "upper")
@@ -62,7 +62,7 @@ def by_method(
 
 
 def plain_log(axis: Any, set_scale: Any) -> None:
-    """A logarithmic axis labelled 0.02, 0.05, 0.1 and so on, few enough to stand apart."""
+    """A logarithmic axis labelled 0.02, 0.05, 0.1 and so on, without overlapping labels."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     set_scale("log")
@@ -74,7 +74,7 @@ def plain_log(axis: Any, set_scale: Any) -> None:
 
 
 def rows(axis: Any, styles: Sequence[Look]) -> None:
-    """Name the rows and shade the private ones."""
+    """Label the rows and shade the private ones."""
     private = [place for place, style in enumerate(styles) if style.private]
     if private:
         axis.axhspan(min(private) - 0.5, max(private) + 0.5, color=BAND, zorder=0, lw=0)
@@ -85,7 +85,7 @@ def rows(axis: Any, styles: Sequence[Look]) -> None:
 
 
 def marker(style: Look, size: float) -> dict[str, Any]:
-    """A method's mark: filled where it is private."""
+    """A method's marker, filled if the method is private."""
     face = style.colour if style.private else "white"
     return {
         "marker": style.marker,
@@ -108,7 +108,7 @@ def line_style(style: Look) -> dict[str, Any]:
 
 
 def reference_lines(axis: Any, seeds: Frame, experiment: str, settings: Sequence[float]) -> None:
-    """What training on real patients and predicting the base rate reach at each setting."""
+    """Lines for training on real patients and predicting the base rate at each setting."""
     for method, line in REFERENCE_LINES.items():
         means = []
         for setting in settings:
@@ -118,7 +118,7 @@ def reference_lines(axis: Any, seeds: Frame, experiment: str, settings: Sequence
 
 
 def sweep(axis: Any, frames: Mapping[str, Frame], x: str, *, label: str) -> None:
-    """Lines over a setting with 95 % intervals; methods are set apart so that bars do not hide."""
+    """Lines over a setting with 95 % intervals, offset so that error bars do not overlap."""
     for place, (method, frame) in enumerate(frames.items()):
         style = look(method)
         middle = (len(frames) - 1) / 2

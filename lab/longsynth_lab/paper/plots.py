@@ -43,7 +43,7 @@ LOWEST_RISK = 0.0001  # predictions below stand at the left edge
 
 
 def plot_study(frames: Mapping[str, Frame], seeds: Frame, folder: Path) -> list[Path]:
-    """Write every figure twice, or nothing where matplotlib is not installed."""
+    """Write every figure as PNG and PDF, or nothing if matplotlib is not installed."""
     try:
         import matplotlib
     except ModuleNotFoundError:
@@ -124,7 +124,7 @@ def _fidelity(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
 
 
 def _canary(axis: Any, seeds: Frame) -> None:
-    """The mean of each number of copies, with a line from the lowest to the highest seed."""
+    """The mean for each number of copies, with a line from the lowest to the highest seed."""
     rows(axis, [look(method) for method in METHODS])
     for place, method in enumerate(METHODS):
         for shift, (label, (shape, size)) in zip((-0.28, 0, 0.28), CANARIES.items(), strict=True):
@@ -165,7 +165,7 @@ def _curves(pyplot: Any, frames: Mapping[str, Frame], _: Frame) -> Any:
 
 
 def _calibration(axis: Any, counts: Any, method: str, frame: Frame) -> None:
-    """Bins as marks whose area is their number of patients, which stands below as a bar too."""
+    """Bins as markers whose area is the number of patients, which is also plotted below."""
     style = look(method)
     x, y, patients = (np.array(frame.numbers(c)) for c in ("predicted", "observed", "patients"))
     shown = np.maximum(x, LOWEST_RISK)
@@ -198,7 +198,7 @@ def _calibration_axes(axis: Any, counts: Any) -> None:
 
 
 def _key(figure: Any, *, references: bool) -> None:
-    """One legend below for what the panels share, and for what stands in one of them."""
+    """One legend below the panels."""
     from matplotlib.lines import Line2D
 
     grey = "#444444"
@@ -283,7 +283,7 @@ def robustness(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
 
 
 def within_scores(axis: Any) -> None:
-    """Keep an axis within 0 and 1, wherever an interval of few seeds may reach."""
+    """Keep an axis within 0 and 1, even if an interval of few seeds extends further."""
     low, high = axis.get_ylim()
     axis.set_ylim(max(low, 0), min(high, 1))
 

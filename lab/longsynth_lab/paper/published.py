@@ -1,4 +1,4 @@
-"""What the paper printed, to be shown beside ours. Its tables, not its text, where they differ."""
+"""The numbers printed in the paper. Where its text and tables differ, the tables."""
 
 # tab:main: mean and standard deviation over five seeds
 MAIN: dict[str, dict[str, tuple[float, float]]] = {

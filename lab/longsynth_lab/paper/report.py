@@ -1,4 +1,4 @@
-"""REPORT.md: our numbers beside the paper's, differences named, every claim with its interval."""
+"""REPORT.md: our numbers next to the paper's, all differences, and claims with intervals."""
 
 from collections.abc import Iterator
 
@@ -57,28 +57,29 @@ ALSO = (  # measured in the comparison, not in the paper's tables
 
 
 def report_text(results: Results) -> str:
-    """Return the whole report; every sentence with a number is made from the results."""
+    """Return the whole report; every sentence with a number is computed from the results."""
     seeds = results.seeds("comparison")
     parts = [
         "# Study report",
-        f"Made from `results.parquet` ({len(results.rows):,} numbers, seeds "
-        f"{', '.join(map(str, seeds))}). All patients are simulated. An interval is a 95 % t "
-        "interval over seeds unless it says otherwise. *paper* is what the paper printed; its "
-        "table counts where its text says something else. The study runs as printed: every choice "
-        "of the paper that a constant can make is made, and its classifier knows no weights. What "
-        "our own choices change stands under *Departures*.",
-        "## What can be said",
+        f"This report is computed from `results.parquet` ({len(results.rows):,} numbers, seeds "
+        f"{', '.join(map(str, seeds))}). All patients are simulated. Intervals are 95 % t "
+        "intervals over seeds unless stated otherwise. *Paper* is the number in the paper; where "
+        "its text and tables disagree, we use the table. The study makes every choice of the paper "
+        "that a constant can make, and its classifier uses no weights. *Departures* shows what our "
+        "own choices change.",
+        "## Conclusions",
         "\n".join(f"- {claim}" for claim in claims(results)),
         "## Comparison",
         main(results).caption,
         markdown_body(main(results)),
-        "## Beside the paper",
-        "*differs*: the 95 % interval of the difference (Welch, from both spreads over seeds) "
-        f"excludes zero. With {len(seeds)} seeds and some ten events in each test part such "
-        "intervals are wide, and one that holds zero confirms little. Our simulator follows the "
-        "paper's description and not its code, so levels need not agree. Where the paper gives no "
-        "spread, *differs* means that its number lies outside our interval.",
-        f"The paper contradicts itself: {'; '.join(table_against_text())}. Its tables stand here.",
+        "## Our numbers and the paper's",
+        "*Differs* means that the 95 % interval of the difference (Welch, from both standard "
+        f"deviations over seeds) excludes zero. With {len(seeds)} seeds and about ten events in "
+        "each test part, such intervals are wide, and one that contains zero says little. Our "
+        "simulator follows the paper's description, since the paper comes without code, so "
+        "absolute numbers need not agree. If the paper gives no standard deviation, *differs* "
+        "means that its number lies outside our interval.",
+        f"The paper contradicts itself: {'; '.join(table_against_text())}. We use its tables.",
         *(block for metric in BESIDE for block in beside(results, metric)),
         "## Further metrics of the comparison",
         *(
@@ -86,7 +87,7 @@ def report_text(results: Results) -> str:
             for table in compared_tables(results)
             for block in (table.caption, markdown_body(table))
         ),
-        "### Each with its interval",
+        "### Every metric with its interval",
         *(markdown_body(metric_beside(results, metric)) for metric in ALSO),
         "## Paired tests",
         statistics(results).caption,
@@ -99,9 +100,9 @@ def report_text(results: Results) -> str:
         "## Departures",
         *departures_part(results),
         "## Canary",
-        "Share of synthetic records nearer to the planted record than 1 % of held-out patients "
-        "are. Four copies are a group of four, to which a privacy promise for one patient does not "
-        "apply as it stands; one copy is what it covers.",
+        "Share of synthetic records that are closer to the planted record than the closest 1 % of "
+        "held-out patients. The guarantee covers one patient, so one copy. Four copies are a group "
+        "of four patients, for which it is weaker.",
         markdown_body(canary_beside(results)),
         "## Cost",
         markdown_body(cost_beside(results)),
@@ -118,26 +119,26 @@ def report_text(results: Results) -> str:
 
 
 def ablation_part(results: Results) -> list[str]:
-    """Every variant beside the paper's, and less the full method."""
+    """Every variant next to the paper's, and its difference from the full method."""
     return [
         markdown_body(ablation_beside(results)),
-        f"Less the full method, paired over {len(results.seeds('ablation'))} seeds:",
+        f"Difference from the full method, paired over {len(results.seeds('ablation'))} seeds:",
         markdown_body(ablation_less_full(results)),
     ]
 
 
 def departures_part(results: Results) -> list[str]:
-    """What our own choices change: each departure, and less our defaults."""
+    """What our own choices change: each departure, and its difference from our defaults."""
     return [
         departures(results).caption,
         markdown_body(departures(results)),
-        f"Less our defaults, paired over {len(results.seeds('departures'))} seeds:",
+        f"Difference from our defaults, paired over {len(results.seeds('departures'))} seeds:",
         markdown_body(departures_less_ours(results)),
     ]
 
 
 def claims(results: Results) -> Iterator[str]:
-    """Sentences that follow from the numbers, whatever they are."""
+    """Sentences computed from the numbers."""
     yield from _membership(verdicts(results, {MAIN: PRINTED}, ("mia_auc_swapped",)))
     ours, real = at(results, PROPOSED, "auprc"), at(results, TRAIN_ON_REAL, "auprc")
     rate = at(results, "base rate", "auprc")
@@ -150,12 +151,13 @@ def claims(results: Results) -> Iterator[str]:
         for metric in ("brier", "ece"):
             gap = summary(paired(results, metric, "base rate"))
             better = (
-                "better" if gap.upper < 0 else "worse" if gap.lower > 0 else "not told apart from"
+                "better" if gap.upper < 0 else "worse" if gap.lower > 0 else "not clearly different"
             )
-            than = "" if better.endswith("from") else " than"
+            than = "from" if better.endswith("different") else "than"
             yield (
-                f"{metric_label(metric)} of {look(PROPOSED).label} is {better}{than} always "
-                f"predicting the training event rate: difference {with_interval(gap, '+')}."
+                f"The {metric_label(metric)} of {look(PROPOSED).label} is {better} {than} that of "
+                "always predicting the training event rate: difference "
+                f"{with_interval(gap, '+')}."
             )
     tests = [
         test
@@ -166,13 +168,13 @@ def claims(results: Results) -> Iterator[str]:
     tested = sum(test.p == test.p for test in tests)
     smallest = 2 / 2 ** len(results.seeds("comparison"))
     yield (
-        f"{len(below)} of {tested} paired comparisons have a Holm p below 0.05. With this many "
-        f"seeds the smallest possible p before correction is {smallest:.3g}."
+        f"{len(below)} of {tested} paired comparisons have a Holm p below 0.05. With this number "
+        f"of seeds, the smallest possible p before correction is {smallest:.3g}."
     )
 
 
 def _membership(rows: list[Verdict]) -> Iterator[str]:
-    """The fair game of `membership`, in which the luck of who is in a split cancels."""
+    """The fair game of `membership`, in which chance differences between groups cancel."""
     known = [row for row in rows if row.found.seeds > 1]
     for row in known:
         yield (
@@ -181,18 +183,18 @@ def _membership(rows: list[Verdict]) -> Iterator[str]:
         )
     if known:
         yield (
-            "That is the nearest-neighbour attack in a fair game, in which members and outsiders "
-            f"change places, over {max(row.found.seeds for row in known)} seeds. The comparison "
-            "below plays it on splits of few patients, which are never balanced and serve every "
-            "method alike: of its intervals over few seeds some miss 0.5 by luck. One attack is "
-            "not all attacks: only a ledger speaks about all of them."
+            "These numbers are from the nearest-neighbour attack in a fair game, in which members "
+            f"and non-members swap roles, over {max(row.found.seeds for row in known)} seeds. The "
+            "comparison below runs the attack on small splits, which are never balanced and are "
+            "the same for all methods, so some of its intervals miss 0.5 by chance. A failed "
+            "attack proves nothing about other attacks; only the ledger bounds all of them."
         )
 
 
 def _against_chance(row: Verdict) -> str:
     side = "above" if row.found.mean > CHANCE else "below"
     if row.holm is None:
-        told = f"an interval {side} 0.5" if row.told_apart else "an interval that contains 0.5"
-        return f"{told}; nothing bounds it"
-    told = f"{side} 0.5" if row.told_apart else "not told apart from 0.5"
-    return f"{told} (Holm p {row.holm:.3f} over the private methods); its ε allows {row.bound:.3f}"
+        told = f"an interval {side} 0.5" if row.differs else "an interval that contains 0.5"
+        return f"{told}; there is no bound"
+    told = f"{side} 0.5" if row.differs else "not clearly different from 0.5"
+    return f"{told} (Holm p {row.holm:.3f} over the private methods); its bound is {row.bound:.3f}"

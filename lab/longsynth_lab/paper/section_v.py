@@ -83,8 +83,8 @@ CANARIES = {"4 copies": 4, "1 copy": 1, "no canary": 0}
 def paper_study(
     seeds: Iterable[int] = SEEDS, methods: tuple[str, ...] = METHODS, patients: int = 720
 ) -> tuple[Experiment, ...]:
-    """Return every experiment of the paper's section V, as printed, and beside them what our own
-    choices change. `methods` and `patients` are for tests."""
+    """Return every experiment of the paper's section V, as printed, and an experiment for each
+    departure. `methods` and `patients` are for tests."""
     drawn = tuple(seeds)
     base = replace(PRINTED, patients=patients)
 
@@ -200,7 +200,7 @@ def paper_study(
 
 
 def further(seeds: tuple[int, ...]) -> tuple[int, ...]:
-    """Return four times as many: seeds of few populations cannot tell a small leak from luck."""
+    """Return four times as many seeds: with few, a small leak looks like chance."""
     return tuple(seed + 1000 * turn for turn in range(4) for seed in seeds)
 
 
@@ -218,26 +218,26 @@ def attack_settings() -> dict[str, dict[str, Value]]:
     levels = [schema.variables[v].name for v in categorical(schema)[:1]]
     common = {
         "members": "training patients",
-        "outsiders": HELD_OUT,
+        "non_members": HELD_OUT,
         "unit_of_distance": f"standard deviation of each summary over {HELD_OUT}",
     }
     return {
         "membership": {
             **common,
             "neighbours": 1,
-            "score": "nearness of the closest synthetic patient",
+            "score": "closeness of the nearest synthetic patient",
             "fewest_people_on_either_side": FEWEST,
         },
         "membership by density": {
             **common,
             "neighbours": NEIGHBOURS,
-            "score": "mean log distance to outsiders less that to synthetic patients",
-            "reference_set": f"one half of {HELD_OUT}; the other half is attacked",
+            "score": "mean log distance to non-members minus that to synthetic patients",
+            "reference_set": f"one half of {HELD_OUT}; the other half are the non-members",
             "smallest_distance": SMALLEST,
         },
         "membership in a fair game": {
-            "members": "training patients, and in a second fit as many others",
-            "outsiders": "each other: the two groups change places",
+            "members": "training patients, and in a second fit the same number of others",
+            "non_members": "each other: the two groups swap roles",
             "reference_set": HELD_OUT,
             "neighbours": 1,
         },

@@ -1,7 +1,8 @@
-"""docs/study-results.md: the study's numbers beside the paper's, from a stored result file."""
+"""docs/study-results.md: the study's numbers next to the paper's, from a stored result file."""
 
 from collections.abc import Iterator
 
+from longsynth.audit.classifiers import INVERSE_PENALTY
 from longsynth_lab.experiments import MAIN, METHODS, TRAIN_ON_REAL
 from longsynth_lab.labels import look
 from longsynth_lab.paper import study_tables
@@ -35,8 +36,8 @@ from longsynth_lab.versions import ONE_BUDGET_PER_SETTING, require_one
 
 COMMAND = "make paper"
 PLACEHOLDER = (
-    "# What the study measured\n\n"
-    f"Not there yet for this version: `{COMMAND}` runs the study and writes this page.\n"
+    "# Results of the study\n\n"
+    f"This version has not been measured yet. `{COMMAND}` runs the study and writes this page.\n"
 )
 QUOTED = ("correlation_error", "worst_group_auprc")  # means that the paper's text gives
 OF_PATIENTS = ("dataset",)  # experiments whose every number is kept
@@ -58,55 +59,59 @@ METRICS = {
 
 
 def needed(results: Results) -> Results:
-    """Return what tables and this page are made of: no single variable, no single site."""
+    """Return the rows that tables and this page use: none of a single variable or site."""
     return Results(
         row for row in results.rows if row.experiment in OF_PATIENTS or row.metric in METRICS
     )
 
 
 def study_text(results: Results) -> str:
-    """Return the whole page; every number in it is computed from the results or was printed."""
+    """Return the page; every number in it is computed from the results or is the paper's."""
     require_one(results, ONE_BUDGET_PER_SETTING, COMMAND)
     seeds = ", ".join(map(str, results.seeds("comparison")))
+    delta = f"{PRINTED.delta:g}".replace("e-0", "e-")
     parts = [
-        "# What the study measured",
+        "# Results of the study",
+        f"**Methods.** Every choice is the paper's, as far as that keeps the privacy guarantee: "
+        f"ε = {PRINTED.epsilon:g}, δ = {delta}, the paper's own accounting (`paper`), and one "
+        f"classifier, a logistic regression (L2 penalty, C = {INVERSE_PENALTY:g}) without "
+        "population weights. A section below undoes our [departures](paper.md) one at a time. Our "
+        "other pages use our own choices.",
         f"`{COMMAND}` runs [the study](study.md), stores its numbers in "
-        "`lab/results/study.parquet` and writes this page from them. Seeds of the "
-        f"comparison: {seeds}. All patients are simulated. An interval is a 95 % t interval over "
-        "seeds. *Paper* is what the paper printed. *Differs*: the 95 % interval of the difference "
-        "excludes zero or, where the paper gives no spread, its number lies outside our interval.",
-        f"Every choice is as the paper prints it, where that keeps the promise: ε = "
-        f"{PRINTED.epsilon:g}, δ = {PRINTED.delta:g}, the paper's own accounting (`paper`), one "
-        "classifier (logistic regression, without population weights). [Departures](paper.md) are "
-        "undone one at a time below. Our other pages use our own choices.",
-        "## In short",
+        "`lab/results/study.parquet` and writes this page from them. Seeds of the comparison: "
+        f"{seeds}. All patients are simulated. Intervals are 95 % t intervals over seeds. *Paper* "
+        "is the number in the paper. *Differs* means that the 95 % interval of the difference "
+        "excludes zero or, if the paper gives no standard deviation, that its number lies outside "
+        "our interval.",
+        "## Summary",
         "\n".join(f"- {claim}" for claim in (*claims(results), *_differences(results))),
-        "Our simulator follows the paper's description and not its code, so levels need not agree. "
-        "Test parts have some ten events each: an interval that holds zero confirms little. "
-        "[The population study](population.md) can tell more.",
+        "Our simulator follows the paper's description, since the paper comes without code, so "
+        "absolute numbers need not agree. Each test part has about ten events, so an interval "
+        "that contains zero says little. [The page on simulated patients](population.md) uses "
+        "20,000 held-out patients.",
         "## Comparison",
         main(results).caption,
         markdown_body(main(results)),
-        "## Beside the paper's main table",
+        "## Our numbers and the paper's main table",
         *(block for metric in BESIDE for block in beside(results, metric)),
-        "## Numbers that only the paper's text gives",
+        "## Numbers from the paper's text",
         *(markdown_body(metric_beside(results, metric)) for metric in QUOTED),
-        "Canary exposure, the share of synthetic records near a planted one. The paper planted "
-        "four copies:",
+        "Canary exposure is the share of synthetic records near a planted record. The paper "
+        "planted four copies:",
         markdown_body(canary_beside(results)),
-        f"Against {look('dp-score').label}, as changes of the mean:",
+        f"Change of the mean relative to {look('dp-score').label}:",
         markdown_body(_macros(results)),
         "## Paired tests",
         statistics(results).caption,
         markdown_body(statistics(results)),
-        "Beside the paper's:",
+        "The same tests in the paper:",
         statistics_beside(results),
         "## Ablation",
         *ablation_part(results),
         "## Our departures from the paper",
         *departures_part(results),
         "## Cost",
-        "Seconds and traced memory of this machine beside the paper's. They depend on machines.",
+        "Times and memory depend on the machine, so ours and the paper's are not comparable.",
         markdown_body(cost_beside(results)),
         "## Patients",
         markdown_body(dataset(results)),
@@ -116,14 +121,14 @@ def study_text(results: Results) -> str:
         study_tables.clipping(results).caption,
         markdown_body(study_tables.clipping(results)),
         "## Where the paper contradicts itself",
-        "Its tables count above where its text says something else.",
+        "Where the paper's text and tables disagree, we compare with its tables.",
         "\n".join(f"- {sentence}" for sentence in contradictions(results)),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def _differences(results: Results) -> Iterator[str]:
-    """How many of the main table's numbers differ from ours, and whose."""
+    """Which numbers of the main table differ from ours, and how many patients are clipped."""
     told = differing(results, BESIDE)
     total = len(METHODS) * len(BESIDE)
     yield f"{len(told)} of {total} numbers of the paper's main table differ from ours" + (
@@ -132,8 +137,8 @@ def _differences(results: Results) -> Iterator[str]:
     share = results.values("dataset", TRAIN_ON_REAL, MAIN, "train_clipped_patients_share")
     if share:
         yield (
-            f"The clip radius scales back the values of {100 * min(share):.0f} to "
-            f"{100 * max(share):.0f} % of training patients, by seed."
+            f"The clip radius clips the values of {100 * min(share):.0f} to "
+            f"{100 * max(share):.0f} % of training patients, depending on the seed."
         )
 
 

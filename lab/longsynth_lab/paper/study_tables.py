@@ -75,7 +75,7 @@ def dataset(results: Results) -> Table:
             found = results.by_seed("dataset", "train on real", MAIN, f"{part}_{fact}")
             cells.append(number(found.get(first, float("nan")), digits))
         rows.append((label, *cells))
-    caption = f"One population and its partition (seed {first})."
+    caption = f"One population and its split (seed {first})."
     return Table("dataset", caption, ("Property", "All", "Train", "Test"), tuple(rows))
 
 
@@ -96,12 +96,12 @@ def configuration(results: Results) -> Table:
         ("Clip radius", f"{resolved.clip_radius:.3f}"),
         ("Covariance bandwidth", f"{resolved.bandwidth} slots"),
         ("Protected-event floor", f"{resolved.event_floor:g}"),
-        ("Choices that differ from our defaults", "as the paper prints them; see the departures"),
+        ("Choices that differ from our defaults", "as printed in the paper; see the departures"),
         (
             "Downstream classifier",
             "regularised logistic regression on patient summaries, without weights",
         ),
-        ("Fidelity and attacks", "held against validation and test patients"),
+        ("Fidelity and attacks", "compared with validation and test patients"),
     )
     caption = "Configuration of the comparison."
     return Table("configuration", caption, ("Item", "Setting"), rows, text=True)
@@ -117,8 +117,8 @@ def main(results: Results) -> Table:
     caption = (
         f"Train on synthetic, test on real: mean ± standard deviation over {seeds} seeds. Last "
         "two rows: the same classifier trained on the real training patients, and one that "
-        f"predicts their event rate for everyone. The test patients' event rate, which the mean "
-        f"prediction should meet, is {spread(rate)}. AC: lag-1 autocorrelation. "
+        f"predicts their event rate for everyone. The mean prediction should match the event rate "
+        f"of the test patients, {spread(rate)}. AC: lag-1 autocorrelation. "
         "Private: DP-Markov, DP-Score, TRUST-LONGSYNTH."
     )
     head = ("Method", *(metric_head(metric) for metric in MAIN_METRICS))
@@ -134,9 +134,9 @@ def statistics(results: Results) -> Table:
         rows.append((metric_label(metric), *_tested(chosen)))
     seeds = len(results.seeds("comparison"))
     caption = (
-        f"{look(PROPOSED).label} less {look(REFERENCE_BASELINE).label}, paired over {seeds} "
+        f"{look(PROPOSED).label} minus {look(REFERENCE_BASELINE).label}, paired over {seeds} "
         f"seeds: mean difference with its 95 % interval, Wilcoxon p, and Holm's p over the "
-        f"{len(BASELINES)} baselines of the metric."
+        f"{len(BASELINES)} baselines for that metric."
     )
     head = ("Metric", "Mean diff.", "95 % interval", "p", "Holm p")
     return Table("statistics", caption, head, tuple(rows))
@@ -148,7 +148,7 @@ def statistics_of_all(results: Results) -> Table:
         for metric in TESTED
         for test in compared(results, metric, proposed=PROPOSED, baselines=BASELINES)
     ]
-    caption = f"{look(PROPOSED).label} less every baseline, paired over seeds."
+    caption = f"{look(PROPOSED).label} minus each baseline, paired over seeds."
     head = ("Metric: baseline", "Mean diff.", "95 % interval", "p", "Holm p")
     return Table("statistics-all", caption, head, tuple(rows))
 
@@ -178,8 +178,8 @@ def departures(results: Results) -> Table:
             rows.append((departure(method, setting), *(spread(one) for one in found)))
     seeds = len(results.seeds("departures"))
     caption = (
-        f"Departures from the paper, of {look(PROPOSED).label} where no other method is named: our "
-        "defaults, the paper as printed, and our defaults with one choice of the paper. Mean ± "
+        "Departures from the paper: our defaults, the paper as printed, and our defaults with one "
+        f"choice of the paper, for {look(PROPOSED).label} unless another method is named. Mean ± "
         f"standard deviation over {seeds} seeds."
     )
     head = ("Choice", *(metric_head(metric) for metric in DEPARTURE_METRICS))
@@ -187,7 +187,7 @@ def departures(results: Results) -> Table:
 
 
 def departure(method: str, setting: str) -> str:
-    """The name of a row: a departure, and whose it is if not the proposed method's."""
+    """The name of a row: a departure, with its method unless that is the proposed one."""
     return setting if method == PROPOSED else f"{look(method).label}: {setting}"
 
 
@@ -197,8 +197,8 @@ def runtime(results: Results) -> Table:
         found = {m: summary(results.values("cost", method, MAIN, m)).mean for m in COSTS}
         rows.append((look(method).label, *(number(found[m], COSTS[m]) for m in COSTS)))
     caption = (
-        "Cost at the size of the comparison, one thread: seconds to fit (with building the model) "
-        "and to sample, and the peak of traced memory over both."
+        "Cost at the size of the comparison on one thread: seconds to fit (including the model) "
+        "and to sample, and peak traced memory over both."
     )
     head = ("Method", *(metric_label(metric) for metric in COSTS))
     return Table("runtime", caption, head, tuple(rows))
@@ -253,41 +253,41 @@ def further_tables(results: Results) -> list[Table]:
 
 
 def compared_tables(results: Results) -> list[Table]:
-    """One row for each method and reference, from the comparison."""
+    """One row per method and reference, from the comparison."""
     seeds = f"mean ± standard deviation over {len(results.seeds('comparison'))} seeds"
     return [
         _compared(results, "utility", f"Train on synthetic, test on real: {seeds}.", UTILITY),
         _compared(
             results,
             "subgroups",
-            f"AUPRC of each group of test patients: {seeds}. Group 1 is the protected group. Each "
-            "seed has few events in it, and seeds where a group has none are left out.",
+            f"AUPRC per group of test patients: {seeds}. Group 1 is the protected group. It has "
+            "few events per seed; seeds in which a group has no event are left out.",
             SUBGROUPS,
         ),
         _compared(
             results,
             "fidelity",
-            f"Synthetic patients held against patients that no method saw: {seeds}.",
+            f"Synthetic patients compared with held-out patients: {seeds}.",
             FIDELITY,
         ),
         _compared(
             results,
             "prevalence",
-            "Absolute difference in the share of patients with the event, between synthetic "
-            f"patients (weighted) and patients that no method saw: {seeds}.",
+            "Absolute difference in the share of patients with the event between synthetic "
+            f"patients (weighted) and held-out patients: {seeds}.",
             PREVALENCE,
         ),
         _compared(
             results,
             "membership",
-            f"AUROC of two membership attacks on the split of each seed: {seeds}. 0.5 is random.",
+            f"AUROC of two membership attacks on the split of each seed: {seeds}. 0.5 is chance.",
             MEMBERSHIP,
         ),
         _compared(
             results,
             "attribute",
             "Attribute inference from the nearest synthetic patient, mean of two attributes: "
-            f"{seeds}. Only the advantage, members less outsiders, is about membership.",
+            f"{seeds}. Only the advantage (members minus non-members) is evidence of a leak.",
             ATTRIBUTE,
         ),
     ]
@@ -306,14 +306,14 @@ def canary(results: Results) -> Table:
     ]
     caption = (
         "Share of synthetic records near a planted extreme record: mean ± standard deviation over "
-        f"{len(results.seeds('canary'))} seeds. Without a canary: what the population alone does."
+        f"{len(results.seeds('canary'))} seeds. The column without a canary is the baseline."
     )
     strong = (look(PROPOSED).label,)
     return Table("canary", caption, ("Method", *CANARIES), tuple(rows), strong)
 
 
 def support(results: Results) -> Table:
-    """Patients and events of each site and group, as a range over seeds."""
+    """Patients and events per site and group, as a range over seeds."""
     rows = []
     for site in simulated_schema().sites:
         for group in GROUPS:
@@ -324,7 +324,7 @@ def support(results: Results) -> Table:
                     cells.append(_range(results, metric))
             rows.append((f"Site {site}, group {group}", *cells))
     caption = (
-        f"Patients and events of each stratum, lowest to highest over "
+        f"Patients and events per stratum, lowest to highest over "
         f"{len(results.seeds('dataset'))} seeds. Group 1 is the protected group. {SIMULATED}"
     )
     head = ("Stratum", "Train patients", "Train events", "Test patients", "Test events")
@@ -343,9 +343,9 @@ def clipping(results: Results) -> Table:
         for fact, label in CLIPPED.items()
     ]
     caption = (
-        "What public bounds and the clip radius cut off before anything is summed: mean ± standard "
-        f"deviation over {len(results.seeds('dataset'))} seeds. A clipped row is scaled back to "
-        f"the radius as a whole. {SIMULATED}"
+        "What the public bounds and the clip radius clip before anything is summed: mean ± "
+        f"standard deviation over {len(results.seeds('dataset'))} seeds. Clipping scales a whole "
+        f"row to the radius. {SIMULATED}"
     )
     return Table("clipping", caption, ("Property", "Train", "Test"), tuple(rows))
 
@@ -356,12 +356,12 @@ def attacks() -> Table:
         for attack, settings in attack_settings().items()
         for name, value in settings.items()
     )
-    caption = f"Settings of the attacks, the same for every method. {SIMULATED}"
+    caption = f"Settings of the attacks, the same for all methods. {SIMULATED}"
     return Table("attacks", caption, ("Setting", "Value"), rows, text=True)
 
 
 def _compared(results: Results, name: str, caption: str, metrics: tuple[str, ...]) -> Table:
-    """A row for each method and reference that has any of the metrics."""
+    """One row per method and reference that has any of the metrics."""
     rows = []
     for method in (*METHODS, *REFERENCES):
         found = [summary(results.values("comparison", method, MAIN, m)) for m in metrics]

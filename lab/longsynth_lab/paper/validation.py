@@ -1,4 +1,4 @@
-"""Validation: every published number recomputed from the seed-level files, mismatches by place."""
+"""Recompute every published number from the seed-level files and report each mismatch."""
 
 import json
 import math
@@ -60,9 +60,8 @@ class _Check:
 def validate(out: Path) -> Validation:
     """Check a study folder against its own cells and write DIR/validation.json.
 
-    Three steps: the joined results are the cells; what can be recomputed from predictions is; all
-    data files, tables, macros, records and the report are built anew from the results and compared
-    cell by cell.
+    Three steps: compare the joined results with the cells; recompute utility from the predictions;
+    rebuild all data files, tables, macros, records and the report, and compare them cell by cell.
     """
     check = _Check()
     try:
@@ -84,7 +83,7 @@ def validate(out: Path) -> Validation:
 
 
 def _cells(out: Path, check: _Check) -> None:
-    """The joined table against the cells that it was joined from."""
+    """Compare the joined table with its cells."""
     names = json.loads((out / "study.json").read_text(encoding="utf-8"))["cells"]
     wanted = _keyed(joined(out / "cells" / f"{name}.parquet" for name in names))
     found = _keyed(pq.read_table(out / "results.parquet"))
@@ -104,7 +103,7 @@ def _keyed(table: pa.Table) -> dict[tuple[str, ...], dict[str, str]]:
 
 
 def _predictions(out: Path, check: _Check) -> None:
-    """Utility of every seed from its predictions: a result that was edited by hand shows here."""
+    """Recompute the utility of every seed from its predictions. This detects edited results."""
     results = read_results(out / "results.parquet")
     kept = {(r.experiment, r.method, r.seed, r.setting, r.metric): r.value for r in results.rows}
     for key, made in _groups(read_predictions(out / "predictions.parquet")):
@@ -129,7 +128,7 @@ def _groups(table: pa.Table) -> Iterator[tuple[tuple[str, str, int, str], Predic
 
 
 def _text(out: Path, name: str, expected: str, check: _Check) -> None:
-    """A text file by lines and, within a line, by the cells of its table."""
+    """Compare a text file line by line and, within tables, cell by cell."""
     path = out / name
     if not path.is_file():
         check.same(name, "all", "all", "a file", MISSING)
