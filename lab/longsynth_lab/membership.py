@@ -89,7 +89,7 @@ def membership_text(results: Results) -> str:
         f"*told apart* if its p, corrected by Holm over all private rows of this page, is below "
         f"{LEVEL}. *Bound*: what the row's ε allows any attacker to expect "
         f"(δ = {first.delta:g}, accounting `{first.accounting}`); "
-        "[how it follows](metrics.md#what-the-promise-allows).",
+        "[how it follows](metrics.md#what-the-guarantee-allows).",
         *(part for metric in ATTACKS for part in _attack(metric, rows)),
         "## What can be said",
         "\n".join(f"- {line}" for line in _said(rows)),
