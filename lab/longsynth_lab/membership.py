@@ -89,7 +89,7 @@ def membership_text(results: Results) -> str:
         "noise, with 95 % t intervals. With many intervals, some miss 0.5 by chance. A private row "
         "therefore *differs* from 0.5 only if its p value, with Holm's correction over all private "
         f"rows on this page, is below {LEVEL}. *Bound* is the highest AUROC that any attacker can "
-        "expect, given the row's ε and δ; [the derivation](metrics.md#what-the-promise-allows).",
+        "expect, given the row's ε and δ; [the derivation](metrics.md#what-the-guarantee-allows).",
         *(part for metric in ATTACKS for part in _attack(metric, rows)),
         "## Conclusions",
         "\n".join(f"- {line}" for line in _said(rows)),

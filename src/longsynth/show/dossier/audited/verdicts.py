@@ -123,19 +123,16 @@ def _membership(audit: Audit, metric: str, auc_limit: str) -> Verdict:
         f"AUC {score.shown()}. Among outsiders only: {control.shown()}. On the fitted patients "
         f"themselves, where it must succeed: {success}."
     )
-    tone: Tone
+    tone: Tone = "poor"
+    says = "This attack beat guessing: investigate before release."
     if _covers(score, 0.5):
         tone, says = "good", "This attack was not shown to beat guessing."
     elif _covers(control, score.value):
-        tone, says = (
-            "open",
-            (
-                "Its interval excludes guessing, but the control deviates as much by chance: "
-                "success is neither shown nor ruled out."
-            ),
+        tone = "open"
+        says = (
+            "Its interval excludes guessing, but the control deviates as much by chance: success "
+            "is neither shown nor ruled out."
         )
-    else:
-        tone, says = "poor", "This attack beat guessing: investigate before release."
     says = (
         f"{facts} {says} This is no proof about other attacks; the ledger bounds the strongest "
         f"possible one at {auc_limit}."
