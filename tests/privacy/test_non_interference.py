@@ -18,7 +18,7 @@ from longsynth.commands.__main__ import main
 from longsynth.engines import kernel
 from longsynth.methods.private.copula import calibration
 from longsynth.privacy.noise import OpenDPNoise
-from longsynth.reading import by_patient, streams
+from longsynth.reading import parquet, session
 from longsynth_lab.printed import AS_PRINTED
 from privacy.unlike_cohorts import (
     NAMES,
@@ -72,8 +72,8 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """What progress bars are told, which a terminal would show. Rows come in small batches."""
     told: list[float] = []
     monkeypatch.setattr(Progress, "advance", lambda _, task, step: told.append(step))
-    for module in (by_patient, streams):
-        monkeypatch.setattr(module, "ROWS", 64)
+    for module in (parquet, session):
+        monkeypatch.setattr(module, "ROWS_OF_NUMBERS", 64)
     return told
 
 
