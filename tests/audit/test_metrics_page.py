@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from longsynth.schema.trajectories import Trajectories
+from longsynth.schema.record import Trajectories
 
 from longsynth.audit.audit import audit
 from longsynth.audit.fidelity import FIDELITY

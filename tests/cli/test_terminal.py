@@ -151,7 +151,7 @@ MISTAKES = {
     ),
     "a file for a folder": (
         ["fit", "cohort/schema.yaml", *PROMISE, "--out", "x"],
-        "give the cohort's folder",
+        "Give the cohort's folder",
     ),
     "a folder that holds something": (
         ["fit", "cohort", *PROMISE, "--out", "run"],

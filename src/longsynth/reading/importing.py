@@ -32,6 +32,7 @@ from longsynth.system.folders import new_folder
 MEMORY = 512  # MB that DuckDB may use before it sorts on disk
 FORMAT = "(FORMAT parquet, ROW_GROUP_SIZE 65536)"
 WITHOUT_TIME = "count(*) FILTER (NOT coalesce(isfinite(clock), false))"
+EVENT_COUNTS = ("events", "in_the_record", "in_a_unit_that_is_not_mapped", "without_a_usable_value")
 UNITS_LISTED = 20  # per variable, in the internal counts
 UNITS = pa.schema(
     [("target", "int32"), ("unit", "string"), ("factor", "float64"), ("more", "float64")]
@@ -235,12 +236,6 @@ class _Cohort:
             GROUP BY target, unit ORDER BY n DESC, unit"""):
             if len(units.setdefault(number, {})) < UNITS_LISTED:
                 units[number][unit] = times
-        names = (
-            "events",
-            "in_the_record",
-            "in_a_unit_that_is_not_mapped",
-            "without_a_usable_value",
-        )
         counted = {number: counts for number, *counts in by_target}
         return {
             "events": rows,
@@ -248,7 +243,7 @@ class _Cohort:
             "events_of_unknown_patients": unknown[0],
             "patients_without_a_start": not_started[0],
             "by_name": {
-                t.name: dict(zip(names, counted.get(t.number, (0, 0, 0, 0)), strict=True))
+                t.name: dict(zip(EVENT_COUNTS, counted.get(t.number, (0, 0, 0, 0)), strict=True))
                 | ({"units_that_are_not_mapped": units[t.number]} if t.number in units else {})
                 for t in self.targets
                 if self.prepared.from_events(t)

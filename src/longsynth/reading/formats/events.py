@@ -95,8 +95,7 @@ def _check(target: Target, *, long: bool, stamps: bool, unit: str) -> None:
         check_units(target, unit)
     elif len(source.units) > 1:
         raise target.refused(
-            "its units cannot be converted: a column of a wide table has one unit",
-            "Give one unit.",
+            "its units cannot be converted: a column of a wide table has one unit", "Give one unit."
         )
 
 
@@ -123,9 +122,7 @@ def _table(session: Session, folder: Path, name: str, needed: Sequence[str]) -> 
         return session.csv(text, text.name, needed)
     missing = name if name == "patients" else "events or observations"
     raise CohortError(
-        Code.SOURCE_INCOMPLETE,
-        f"{folder} has no {missing} as .parquet or .csv.",
-        "Add the table.",
+        Code.SOURCE_INCOMPLETE, f"{folder} has no {missing} as .parquet or .csv.", "Add the table."
     )
 
 

@@ -61,29 +61,21 @@ class EventColumns:
     valued: bool = True  # has value_as_number and a unit
 
 
+def _event_table(prefix: str, moment: str, *, valued: bool = True) -> EventColumns:
+    return EventColumns(
+        concept=f"{prefix}_concept_id",
+        source_concept=f"{prefix}_source_concept_id",
+        source_value=f"{prefix}_source_value",
+        stamp=f"{moment}_datetime",
+        date=f"{moment}_date",
+        valued=valued,
+    )
+
+
 EVENTS = {
-    "measurement": EventColumns(
-        "measurement_concept_id",
-        "measurement_source_concept_id",
-        "measurement_source_value",
-        "measurement_datetime",
-        "measurement_date",
-    ),
-    "observation": EventColumns(
-        "observation_concept_id",
-        "observation_source_concept_id",
-        "observation_source_value",
-        "observation_datetime",
-        "observation_date",
-    ),
-    "condition_occurrence": EventColumns(
-        "condition_concept_id",
-        "condition_source_concept_id",
-        "condition_source_value",
-        "condition_start_datetime",
-        "condition_start_date",
-        valued=False,
-    ),
+    "measurement": _event_table("measurement", "measurement"),
+    "observation": _event_table("observation", "observation"),
+    "condition_occurrence": _event_table("condition", "condition_start", valued=False),
 }
 PERSON = (
     Column("person_id", "id"),
