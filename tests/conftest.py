@@ -5,8 +5,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from preloaded import stop_server
-from spark_sessions import Sessions, why_not
+from caching import remember
+
+remember()
+
+from preloaded import stop_server  # noqa: E402
+from spark_sessions import Sessions, why_not  # noqa: E402
 
 # `nohup` and `&` have these ignored, every child inherits that, and a fit could not be interrupted
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

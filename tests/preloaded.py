@@ -7,6 +7,7 @@ them and forks for each command. A command then takes a tenth of its second.
 import gc
 import json
 import os
+import resource
 import runpy
 import selectors
 import signal
@@ -25,7 +26,7 @@ from typing import Any
 # What a shell calls: it hands over its arguments, folder, environment and descriptors.
 _CLIENT = """#!{python} -IS
 import _socket, array, json, os, sys
-asked = json.dumps([{first} + sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
+asked = json.dumps([{first} + sys.argv[1:], os.getcwd(), dict(os.environ), None]).encode()
 with_fds = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))]
 server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
 server.connect({address!r})
@@ -69,11 +70,16 @@ class Preloaded:
         path.chmod(0o755)
 
     def run(
-        self, command: Sequence[object], cwd: Path | None, environment: Mapping[str, str]
+        self,
+        command: Sequence[object],
+        cwd: Path | None,
+        environment: Mapping[str, str],
+        limits: tuple[int, int] | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Run `longsynth …` or `python …` and return what `subprocess.run` would."""
+        """Run `longsynth …` or `python …` and return what `subprocess.run` would. The limits: bytes
+        of memory beside what the libraries take, and seconds of the processor."""
         arguments = [str(argument) for argument in command]
-        asked = [arguments, str(cwd or Path.cwd()), dict(environment)]
+        asked = [arguments, str(cwd or Path.cwd()), dict(environment), limits]
         content = json.dumps(asked).encode()
         with (
             tempfile.TemporaryFile() as out,
@@ -111,11 +117,14 @@ def stop_server() -> None:
 
 
 def longsynth(
-    *arguments: object, cwd: Path | None = None, environment: Mapping[str, str] | None = None
+    *arguments: object,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    limits: tuple[int, int] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command; without an environment of its own in this one."""
     chosen = os.environ if environment is None else environment
-    return server().run(["longsynth", *arguments], cwd, chosen)
+    return server().run(["longsynth", *arguments], cwd, chosen, limits)
 
 
 def _serve(address: str) -> None:
@@ -159,7 +168,7 @@ def _child(client: socket.socket, size: int, descriptors: list[int]) -> None:
     code = 1
     try:
         with client.makefile("rb") as asked:
-            arguments, folder, environment = json.loads(asked.read(size))
+            arguments, folder, environment, limits = json.loads(asked.read(size))
         client.close()
         for number, descriptor in enumerate(descriptors):
             os.dup2(descriptor, number)
@@ -170,6 +179,12 @@ def _child(client: socket.socket, size: int, descriptors: list[int]) -> None:
         path = environment.get("PYTHONPATH", "").split(os.pathsep)
         sys.path[:0] = [place for place in path if place and place not in sys.path]
         os.chdir(folder)
+        if limits:
+            memory, seconds = limits
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            memory += pages * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         code = _exit_code(arguments)
     except BaseException:  # noqa: BLE001 - as Python does at the end of a program

@@ -337,7 +337,7 @@ def test_a_row_that_depends_on_other_patients_is_refused(monkeypatch: pytest.Mon
 
 
 def test_a_budget_that_buys_too_much_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = Budget.rho.func
+    true = Budget.rho.fget
     monkeypatch.setattr(Budget, "rho", property(cache(lambda self: true(self) * Fraction(3, 2))))
     found = quick(small_plan(100, JOINT, epsilon=4)).failures
     assert any("add up to ε = 5." in failure for failure in found)
