@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from longsynth.schema.record import Trajectories
 
 from longsynth.audit.audit import audit
 from longsynth.audit.fidelity import FIDELITY
@@ -19,6 +18,7 @@ from longsynth.audit.registry import SECTIONS, find_metric, label_of, metrics_of
 from longsynth.audit.result import AuditResult
 from longsynth.audit.view import view
 from longsynth.privacy.budget import Budget
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth.show.audit_files import write_audit
 from longsynth.show.dossier.audited.audit_file import Audit, Panels, ScoreRecord
