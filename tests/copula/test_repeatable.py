@@ -52,12 +52,12 @@ def test_a_row_is_the_same_in_any_batch_and_any_order(schema: Schema, cohort: Co
 
 def test_a_row_is_the_same_in_a_batch_of_any_size() -> None:
     """Products of many small numbers round by their order, which is the patient's own."""
-    cohort, method = simulate(300, seed=4), CopulaScore()
+    cohort, method = simulate(130, seed=4), CopulaScore()
     resolved = simulated_schema().resolved(cohort.patients)
     for stage in method.stages(resolved):
         so_far = earlier(method, resolved, stage)
         whole = method.contributions(cohort, resolved, stage, so_far)
-        for size in (1, 2, 3, 7, 63, 64, 65, 257):
+        for size in (1, 7, 63, 64, 65, 129):
             parts = [method.contributions(b, resolved, stage, so_far) for b in cohort.batches(size)]
             for name, contribution in whole.items():
                 found = np.concatenate([part[name].right for part in parts])
