@@ -1,4 +1,4 @@
-"""Portraits by hand: what stands in them can be counted on fingers."""
+"""Descriptions of cohorts so small that every number can be checked by hand."""
 
 import json
 
@@ -31,8 +31,8 @@ def cohort(patients: int = 20) -> Cohort:
 
 
 def test_shares_missing_readings_and_bands_are_those_of_the_patients() -> None:
-    found = describe(small_schema(), cohort())
-    pulse, dose, oxygen = found["variables"]
+    described = describe(small_schema(), cohort())
+    pulse, dose, oxygen = described["variables"]
     at = {pulse["edges"][i]: s for i, s in enumerate(pulse["shares"]) if s}
     assert at == {60.0: 0.5, 100.0: 0.5}
     assert dose["shares"] == [0.0, 0.0, 1.0, 0.0, 0.0]
@@ -44,19 +44,19 @@ def test_shares_missing_readings_and_bands_are_those_of_the_patients() -> None:
         "group1": None,
     }
     assert pulse["bands"]["event1"] == [[100.0, 100.0, None, None]] * 3
-    assert found["strata"]["rates"] == {"all": 0.5, "group0": 0.5, "group1": None}
-    assert found["correlations"]["names"] == ["pulse", "dose", "oxygen"]
-    assert found["correlations"]["pairs"][2] == 1.0  # pulse and event
+    assert described["strata"]["rates"] == {"all": 0.5, "group0": 0.5, "group1": None}
+    assert described["correlations"]["names"] == ["pulse", "dose", "oxygen"]
+    assert described["correlations"]["pairs"][2] == 1.0  # pulse and event
 
 
-def test_what_lies_beyond_a_record_is_never_counted() -> None:
+def test_padding_is_never_counted() -> None:
     long, short = cohort(), cohort()
     short.values[:, 2:] = 999.0
     short.gaps[:, 2:] = 48.0
     assert describe(small_schema(), long) == describe(small_schema(), short)
 
 
-def test_weights_count_patients_as_often_as_they_say() -> None:
+def test_a_patient_of_weight_three_counts_three_times() -> None:
     base = cohort()
     arrays = {name: getattr(base, name) for name in Cohort.__slots__}
     weight = np.where(base.event == 1, 3.0, 1.0)
@@ -72,10 +72,10 @@ def test_weights_count_patients_as_often_as_they_say() -> None:
 
 @pytest.mark.parametrize("patients", [0, 1, 9])
 def test_too_few_patients_have_no_quantiles_and_no_correlations(patients: int) -> None:
-    found = describe(small_schema(), cohort(patients))
-    assert found["variables"][0]["bands"]["all"] == [[None] * 4] * 3
-    assert set(found["correlations"]["pairs"]) == {None}
-    json.dumps(found, allow_nan=False)
+    described = describe(small_schema(), cohort(patients))
+    assert described["variables"][0]["bands"]["all"] == [[None] * 4] * 3
+    assert set(described["correlations"]["pairs"]) == {None}
+    json.dumps(described, allow_nan=False)
 
 
 def test_bins_have_round_widths_and_end_at_the_public_bounds() -> None:
@@ -84,9 +84,9 @@ def test_bins_have_round_widths_and_end_at_the_public_bounds() -> None:
     assert np.all(np.diff(edges_of(0.137, 0.9)) > 0)
 
 
-def test_weighted_quantiles_and_correlations_are_the_plain_ones_for_equal_weights() -> None:
+def test_weighted_quantiles_and_correlations_equal_numpys_for_equal_weights() -> None:
     rng = np.random.default_rng(5)
     x, y = rng.normal(size=(2, 400))
-    plain = np.quantile(x, (0.1, 0.5, 0.9))
-    assert np.abs(quantiles(x, np.ones(400), (0.1, 0.5, 0.9)) - plain).max() < 0.03
+    expected = np.quantile(x, (0.1, 0.5, 0.9))
+    assert np.abs(quantiles(x, np.ones(400), (0.1, 0.5, 0.9)) - expected).max() < 0.03
     assert correlation(x, x + y, np.ones(400)) == pytest.approx(np.corrcoef(x, x + y)[0, 1])
