@@ -124,7 +124,7 @@ def import_(
     """Turn tables (CSV or Parquet), a MEDS dataset or an OMOP database into a cohort folder.
 
     Every row of the patient table becomes one patient. COHORT/internal/import.json counts what
-    could not be read. That file and the output of this command are for the data holder only.
+    could not be read. That file and the output of this command are for the data steward only.
     """
     from longsynth.reading.importing import import_cohort
     from longsynth.system.workers import progress_bar
@@ -152,9 +152,9 @@ def check(
     master: Master = None,
     tables: Tables = None,
 ) -> None:
-    """Count what cannot be read as it stands in a cohort, before any budget is spent.
+    """Count what cannot be read in a cohort, before any budget is spent.
 
-    The output is for the data holder only: it contains raw facts about patients.
+    The output is for the data steward only: it contains raw facts about patients.
     """
     from longsynth.reading.tables import CohortFolder as Folder
 

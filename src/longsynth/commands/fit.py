@@ -96,7 +96,7 @@ def fit(
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="The dataset in the book.")] = None,
     governance: Governance = None,
-    by: Annotated[str | None, typer.Option(help="Your name. Someone else signs.")] = None,
+    by: Annotated[str | None, typer.Option(help="Your name. Someone else must sign.")] = None,
     engine: Engine = Engines.local,
     master: Master = None,
     tables: Tables = None,
@@ -140,7 +140,7 @@ def fit(
         f"δ = {as_typed(delta or 0)}; see its STATEMENT.md.\n"
         f"Wrote {out / 'internal'}. It contains raw facts about patients: do not share it.\n"
         f"Before you share anything, read {out / 'internal/reading.json'}: it counts what could "
-        "not be read as it stands.\n"
+        "not be read.\n"
         f"Fingerprint: {bundle.fingerprint}\n"
         f"Next: {command_line('sample', out / 'release', *DRAW, 'synthetic')}"
     )
@@ -176,7 +176,7 @@ def sample(
     master: Master = None,
     jobs: Jobs = 1,
 ) -> None:
-    """Draw synthetic patients from a release. Needs no data and costs no privacy."""
+    """Sample synthetic patients from a release. Needs no data and costs no privacy budget."""
     from longsynth.methods.registry import model_of
     from longsynth.release.disclosed import MARK, holds_disclosed, read_disclosed
     from longsynth.release.folder import load_release

@@ -37,7 +37,7 @@ def verify(
     release: Release,
     synthetic: Annotated[
         Path | None,
-        typer.Argument(metavar="SYNTHETIC", help="A synthetic folder: draw it again and compare."),
+        typer.Argument(metavar="SYNTHETIC", help="Synthetic patients: sample again, compare."),
     ] = None,
     key: Annotated[
         Path | None, typer.Option(help="The public key (KEY.pub) of the expected signer.")

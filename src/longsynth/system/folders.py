@@ -271,7 +271,7 @@ def regular_size(path: Path) -> int:
             Code.NOT_A_RELEASE,
             f"{path} cannot be read: {error.strerror}.",
             "Give a folder that `longsynth fit` wrote, for example RUN/release. To see what this "
-            f"folder is: {command_line('status', path.parent)}",
+            f"folder is, run `{command_line('status', path.parent)}`.",
         ) from None
     if not S_ISREG(status.st_mode):
         raise altered(f"{path} is not a file that longsynth writes.")
