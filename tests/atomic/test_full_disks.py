@@ -114,5 +114,5 @@ def test_missing_permission_is_a_sentence(work: Work, tmp_path: Path) -> None:
     jobs["bench"] = ["bench", "population", "--jobs", 1, "--out", tmp_path / "locked" / "out"]
     for name, (code, said, left) in outcomes(tmp_path, "", jobs, HUMBLE).items():
         assert code == 2, (name, said)
-        assert "Permission denied; ask for permission to write there" in said, name
+        assert "Permission denied. Ask for permission to write there" in said, name
         assert left == ["locked", "shut"]

@@ -162,10 +162,10 @@ def lock_folder(folder: Path) -> int:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not os.path.samestat(os.fstat(opened), folder.lstat()):
             raise FileNotFoundError
+        return opened  # within `try`: an interrupt here must not keep the lock
     except BaseException:
         os.close(opened)
         raise
-    return opened
 
 
 def _busy(target: Path) -> Refused:
