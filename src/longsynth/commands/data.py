@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from longsynth.commands.options import (
-    PROMISE,
+    BUDGET_OPTIONS,
     CohortFolder,
     Engine,
     Engines,
@@ -99,7 +99,7 @@ def check_schema(
     if marked:
         say(f"Next: edit {path}, then {command_line('schema', 'check', path)}")
     elif not notes:
-        say(f"Next: {command_line('plan', path, '--patients', 'N', *PROMISE)}")
+        say(f"Next: {command_line('plan', path, '--patients', 'N', *BUDGET_OPTIONS)}")
 
 
 class Formats(StrEnum):
@@ -169,5 +169,7 @@ def check(
     show_reading(stdout(), counts)
     say(
         "Next: "
-        + command_line("plan", cohort / "schema.yaml", "--patients", counts["patients"], *PROMISE)
+        + command_line(
+            "plan", cohort / "schema.yaml", "--patients", counts["patients"], *BUDGET_OPTIONS
+        )
     )

@@ -9,8 +9,8 @@ import typer
 from longsynth.commands.options import (
     DEFAULT_ACCOUNTINGS,
     DELTA,
-    DRAW,
     EPSILON,
+    SAMPLE_OPTIONS,
     Accounting,
     CohortFolder,
     Engine,
@@ -126,7 +126,7 @@ def fit(
     if epsilon is None:
         say(
             f"Wrote {out / 'internal'}. It is NOT PRIVATE: do not share it.\n"
-            f"Next: {command_line('sample', out / 'internal', *DRAW, 'drawn')}"
+            f"Next: {command_line('sample', out / 'internal', *SAMPLE_OPTIONS, 'drawn')}"
         )
         return
     if bundle.ledger.budget and (note := delta_warning(bundle.ledger.budget, bundle.patients)):
@@ -142,7 +142,7 @@ def fit(
         f"Before you share anything, read {out / 'internal/reading.json'}: it counts what could "
         "not be read.\n"
         f"Fingerprint: {bundle.fingerprint}\n"
-        f"Next: {command_line('sample', out / 'release', *DRAW, 'synthetic')}"
+        f"Next: {command_line('sample', out / 'release', *SAMPLE_OPTIONS, 'synthetic')}"
     )
 
 
