@@ -92,7 +92,7 @@ def test_a_release_of_ours_names_this_code_and_carries_no_caution(
     findings = verify(release)
     assert all(finding.good for finding in findings)
     assert not any(finding.caution for finding in findings)
-    assert f"claims to come from longsynth {VERSION}" in about_code(findings).sentence
+    assert f"states that longsynth {VERSION}" in about_code(findings).sentence
     assert "the same hash" in about_code(findings).sentence
 
 
@@ -188,7 +188,7 @@ def test_other_code_of_the_same_version_is_a_caution_and_another_version_a_hint(
     findings = verify(written(other, tmp_path / "other"))
     assert all(finding.good for finding in findings)
     assert about_code(findings).caution
-    assert "one of the two was changed" in about_code(findings).sentence
+    assert "One of the two was changed" in about_code(findings).sentence
     later = replace(bundle, origin=Origin("longsynth", "9.9.9", "0" * 64))
     folder = tmp_path / "later"
     folder.mkdir()
@@ -205,7 +205,7 @@ def test_another_package_than_the_one_here_is_said(site: Path, tmp_path: Path) -
     release = written(fitted("honest"), tmp_path / "release")
     (site / "elsewhere_methods/__init__.py").write_text("# changed since\n")
     code_hash.cache_clear()
-    assert "Other code than that is installed here." in caution_of(release)
+    assert "Different code is installed here." in caution_of(release)
 
 
 def test_the_fingerprint_covers_whose_method_it_is() -> None:

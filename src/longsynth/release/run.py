@@ -147,9 +147,9 @@ def run_fit(
             bundle = fit_without_privacy(watched, source.schema, method)
             write_disclosed(bundle, scratch / "internal")
         else:
-            promise = {"epsilon": epsilon, "delta": delta}
+            budget = {"epsilon": epsilon, "delta": delta}
             planned = plan(
-                source.schema, source.patients, **promise, method=method, accounting=accounting
+                source.schema, source.patients, **budget, method=method, accounting=accounting
             )
             require_room(planned)  # before the book is charged
             origin_of(planned.method)  # the same: a package without a name is refused
