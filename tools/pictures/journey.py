@@ -21,7 +21,7 @@ AFTER = (  # from released numbers alone
 def drawn() -> str:
     c = Canvas(
         "The journey of one row",
-        "On the private side a row is read, placed in slots, encoded, clipped and added up exactly. "
+        "On the private side a row is read, placed in slots, encoded, clipped and added up. "
         "The curator charges the ledger and adds noise. Everything after that is public: the "
         "bundle, the release folder, the model, synthetic patients and the dossier.",
         width=812,
