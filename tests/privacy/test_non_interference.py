@@ -16,7 +16,7 @@ from rich.progress import Progress
 
 from longsynth.commands.__main__ import main
 from longsynth.engines import kernel
-from longsynth.methods.private.copula import calibration
+from longsynth.methods.copula_score import model as calibration
 from longsynth.privacy.noise import OpenDPNoise
 from longsynth.reading import by_patient, streams
 from longsynth_lab.printed import AS_PRINTED

@@ -4,10 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longsynth.schema.schema import Schema
-from longsynth.system.remembered import remembered
 
 
-@remembered
 def condition_matrix(schema: Schema) -> NDArray[np.int64]:
     """Return c for every stratum, (S, p): constant, G, Y, site dummies, G·Y, Y·last site.
 
@@ -19,9 +17,7 @@ def condition_matrix(schema: Schema) -> NDArray[np.int64]:
     dummies = [site == c for c in range(1, last + 1)]
     interactions = [group * event] + ([event * (site == last)] if last else [])
     columns = [np.ones_like(group), group, event, *dummies, *interactions]
-    found = np.stack(columns, axis=1).astype(np.int64)
-    found.flags.writeable = False  # all who ask share it
-    return found
+    return np.stack(columns, axis=1).astype(np.int64)
 
 
 def largest_norm_squared(conditions: NDArray[np.int64]) -> int:  # L_c²

@@ -38,7 +38,14 @@ class Code(StrEnum):
     STATISTIC_UNUSABLE = "statistic-unusable"
     TOO_FINE_TO_SUM = "too-fine-to-sum"
     # methods
+    CONDITION_UNKNOWN = "condition-unknown"
     DEPENDENT_ROWS = "dependent-rows"
+    ENGINE_UNSUITED = "engine-unsuited"
+    METHOD_UNKNOWN = "method-unknown"
+    METHOD_UNSUITED = "method-unsuited"
+    METHOD_UNUSABLE = "method-unusable"
+    SAMPLE_UNUSABLE = "sample-unusable"
+    TOO_LARGE = "too-large"
     # files
     FILE_UNREADABLE = "file-unreadable"
     OUTPUT_EXISTS = "output-exists"
