@@ -13,13 +13,13 @@ import pytest
 
 import longsynth.methods.resources
 from longsynth import Bundle, Refused, Schema, fit, load_release, model_of, plan
-from longsynth.methods.private.trust import kept_pairs
 from longsynth.methods.registry import private_method
 from longsynth.methods.resources import HOURS, memory_of_machine, needs_of_model
+from longsynth.methods.trust.release import kept_pairs
 from longsynth.release.folder import FORMAT, Release, release_files
 from longsynth.release.synthetic_folder import Recipe, recipe_json, write_synthetic
 from longsynth.release.verify import verify
-from longsynth.sampling.covariance import within_band
+from longsynth.sampling.moments import within_band
 from longsynth.schema.file import dump
 from preloaded import longsynth as preloaded_longsynth
 from support import random_cohort, small_plan, small_schema

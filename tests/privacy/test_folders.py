@@ -13,7 +13,7 @@ import pytest
 
 from longsynth import Bundle, Schema, fit
 from longsynth.govern.provenance import Provenance
-from longsynth.methods.private.trust import Trust
+from longsynth.methods.trust import Trust
 from longsynth.release import synthetic_folder
 from longsynth.release.folder import FORMAT, Release, release_files
 from longsynth.release.form_check import schema_sha256

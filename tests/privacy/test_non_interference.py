@@ -16,7 +16,7 @@ from rich.progress import Progress
 
 from longsynth.commands.__main__ import main
 from longsynth.engines import kernel
-from longsynth.methods.private.copula import calibration
+from longsynth.methods.copula_score import model as calibration
 from longsynth.privacy.noise import OpenDPNoise
 from longsynth.reading import parquet, session
 from longsynth_lab.paper.section_v import AS_PRINTED

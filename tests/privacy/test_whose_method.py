@@ -12,10 +12,9 @@ import pytest
 
 import longsynth
 from longsynth import Bundle, Refused, ReleaseError, fit, load_release, plan
+from longsynth.methods.dp_score import DPScore
 from longsynth.methods.method import PrivateMethod
-from longsynth.methods.origins import code_hash, installed_here, origin_of
-from longsynth.methods.private.dp_score import DPScore
-from longsynth.methods.registry import METHODS, method_named
+from longsynth.methods.registry import METHODS, code_hash, installed_here, method_named, origin_of
 from longsynth.plan import plan_of
 from longsynth.privacy.budget import Budget
 from longsynth.release.folder import Release, read_release, release_files
@@ -130,16 +129,16 @@ def test_a_method_object_of_no_package_is_marked_though_it_has_a_name_of_ours(
 def test_an_object_of_our_class_with_a_function_replaced_is_not_ours() -> None:
     """A package may return one of our objects with its own rows in it, under a name of its own."""
     disguised = DPScore()
-    disguised.contributions = lambda *_, **__: {}  # type: ignore[method-assign]
+    disguised.encoder = lambda *_, **__: {}  # type: ignore[method-assign]
     assert not origin_of(disguised).ours
     assert not origin_of(DPScore()).ours, "only the very object that we ship is ours"
     shipped = METHODS["dp-score"]
     assert origin_of(shipped).ours
-    shipped.contributions = disguised.contributions  # type: ignore[attr-defined]
+    shipped.encoder = disguised.encoder  # type: ignore[attr-defined]
     try:
         assert not origin_of(shipped).ours
     finally:
-        del shipped.contributions  # type: ignore[attr-defined]
+        del shipped.encoder  # type: ignore[attr-defined]
 
 
 def test_a_method_put_into_our_list_is_still_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ def plan(
     json: Json = False,
 ) -> None:
     """Show everything that a fit would release and what it would cost. Reads no patient."""
-    from longsynth.methods.origins import origin_of
+    from longsynth.methods.registry import origin_of
     from longsynth.methods.resources import needs_of
     from longsynth.plan import plan as make
     from longsynth.schema.file import load_schema
@@ -60,10 +60,9 @@ def plan(
         accounting=accounting.value,
     )
     if json:
-        from longsynth.methods.method import settings_of
         from longsynth.release.statement import plan_json
 
-        settings = settings_of(made.method, made.schema)
+        settings = made.method.settings_text(made.schema)
         print_json(
             plan_json(made.method.name, made.ledger)
             | ({"settings": settings} if settings else {})

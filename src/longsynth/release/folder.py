@@ -18,8 +18,7 @@ import numpy as np
 
 from longsynth.bundle import Bundle
 from longsynth.govern.provenance import Provenance, provenance_json, read_provenance
-from longsynth.methods.origins import origin_of
-from longsynth.methods.registry import private_method
+from longsynth.methods.registry import origin_of, private_method
 from longsynth.methods.resources import require_room_for_model
 from longsynth.plan import plan
 from longsynth.privacy.budget import ACCOUNTINGS, Accounting

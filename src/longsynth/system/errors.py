@@ -48,6 +48,7 @@ class Code(StrEnum):
     # schema
     SCHEMA_INVALID = "schema-invalid"
     # methods
+    CONDITION_UNKNOWN = "condition-unknown"
     DEPENDENT_ROWS = "dependent-rows"
     METHOD_FAULTY = "method-faulty"
     # schema, reading and writing
@@ -64,6 +65,12 @@ class Code(StrEnum):
     PATIENT_IDS = "patient-ids"
     SOURCE_INCOMPLETE = "source-incomplete"
     SPARK_FAILED = "spark-failed"
+    ENGINE_UNSUITED = "engine-unsuited"
+    METHOD_UNKNOWN = "method-unknown"
+    METHOD_UNSUITED = "method-unsuited"
+    METHOD_UNUSABLE = "method-unusable"
+    SAMPLE_UNUSABLE = "sample-unusable"
+    TOO_LARGE = "too-large"
     # files
     FILE_UNREADABLE = "file-unreadable"
     OUTPUT_BUSY = "output-busy"
