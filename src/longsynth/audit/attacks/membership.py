@@ -14,8 +14,6 @@ from longsynth.system.arrays import Floats
 NEIGHBOURS = 3  # whose mean log distance stands for a density
 SMALLEST = 1e-6  # distance of a copy, so that its logarithm exists
 FEWEST = 4  # people on either side of an attack
-ONE_ATTACK = "this attack only; the ledger bounds what any other attack can find"
-BY_CHANCE = "nobody here was trained on: how far the attack deviates by chance"
 
 
 def membership_scores(
@@ -94,43 +92,42 @@ def _auc(
     return lambda a, b: {name: ranking.auroc(np.concatenate([a, b]))}
 
 
-# Computed from the schema, the training, control and synthetic cohorts.
+def _with_control(name: str, by: str, short: str, meaning: str) -> list[Metric]:
+    """An attack and its control, computed from the training, control and synthetic cohorts."""
+    return [
+        Metric(
+            name,
+            f"membership by {by}, AUC",
+            "half",
+            meaning,
+            membership_scores,
+            short=short,
+            note="this attack only; the ledger bounds what any other attack can find",
+            compare=f"`{name}_control`",
+        ),
+        Metric(
+            f"{name}_control",
+            "· control: outsiders only",
+            "half",
+            "The same with outsiders in both roles.",
+            membership_scores,
+            note="nobody here was trained on: how far the attack deviates by chance",
+        ),
+    ]
+
+
 MEMBERSHIP = [
-    Metric(
+    *_with_control(
         "mia_auc",
-        "membership by distance, AUC",
-        "half",
+        "distance",
+        "MIA AUROC",
         "Patients closest to a synthetic record are taken for members.",
-        membership_scores,
-        short="MIA AUROC",
-        note=ONE_ATTACK,
-        compare="`mia_auc_control`",
     ),
-    Metric(
-        "mia_auc_control",
-        "· control: outsiders only",
-        "half",
-        "The same with outsiders in both roles.",
-        membership_scores,
-        note=BY_CHANCE,
-    ),
-    Metric(
+    *_with_control(
         "mia_density_auc",
-        "membership by density, AUC",
-        "half",
+        "density",
+        "Density MIA AUROC",
         "Patients are taken for members if synthetic records around them are denser than real "
         "outsiders. Half of the control cohort is that reference.",
-        membership_scores,
-        short="Density MIA AUROC",
-        note=ONE_ATTACK,
-        compare="`mia_density_auc_control`",
-    ),
-    Metric(
-        "mia_density_auc_control",
-        "· control: outsiders only",
-        "half",
-        "The same with outsiders in both roles.",
-        membership_scores,
-        note=BY_CHANCE,
     ),
 ]
