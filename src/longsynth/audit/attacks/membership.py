@@ -32,17 +32,17 @@ def membership_scores(
     `reference`, which gives the unit of distances and the denominator of the density ratio. Without
     it, all outsiders give the unit, and half of them, drawn by `seed`, the denominator.
     """
-    members, outsiders, drawn = (records(schema, c) for c in (train, control, synthetic))
+    members, outsiders, generated = (records(schema, c) for c in (train, control, synthetic))
     known = outsiders if reference is None else records(schema, reference)
     scale = Scale(known)
-    members, outsiders, known, drawn = map(scale, (members, outsiders, known, drawn))
+    members, outsiders, known, generated = map(scale, (members, outsiders, known, generated))
     shuffled = outsiders[np.random.default_rng(seed).permutation(len(outsiders))]
     attacked = shuffled
     if reference is None:
         known, attacked = np.array_split(shuffled, 2)
 
-    close = [-nearest(people, drawn)[0][:, 0] for people in (members, shuffled)]
-    dense = [_log_ratio(people, drawn, known) for people in (members, attacked)]
+    close = [-nearest(people, generated)[0][:, 0] for people in (members, shuffled)]
+    dense = [_log_ratio(people, generated, known) for people in (members, attacked)]
     attacks = {
         "mia_auc": (close[0], close[1]),
         "mia_auc_control": _halves(close[1]),
@@ -55,11 +55,11 @@ def membership_scores(
     ]
 
 
-def _log_ratio(asked: Floats, drawn: Floats, reference: Floats) -> Floats:
+def _log_ratio(asked: Floats, generated: Floats, reference: Floats) -> Floats:
     """How much denser synthetic records lie around a record than real outsiders do."""
     if len(reference) == 0:
         return np.zeros(len(asked))
-    return _sparseness(asked, reference) - _sparseness(asked, drawn)
+    return _sparseness(asked, reference) - _sparseness(asked, generated)
 
 
 def _sparseness(asked: Floats, among: Floats) -> Floats:
