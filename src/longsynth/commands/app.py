@@ -83,8 +83,9 @@ def bench(ctx: typer.Context) -> None:
             "Clone the source of longsynth and run `make install` in it.",
         )
     studies = typer.main.get_command(next(iter(lab)).load())
-    code = studies(args=ctx.args, prog_name="longsynth bench", standalone_mode=False)
-    raise typer.Exit(code or 0)
+    # not by a call, which would turn an interrupt into an exit code and lose its notes
+    with studies.make_context("longsynth bench", list(ctx.args)) as inner:
+        studies.invoke(inner)
 
 
 def _add(panel: str, function: Callable[..., None], example: str, name: str | None = None) -> None:
