@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from longsynth.commands.app import app
+from longsynth_lab.commands import app as lab
 
 PROMISE = ("--epsilon", "4", "--delta", "1e-4")
 NO_DATA = {  # commands that take nothing about patients, and why
@@ -87,6 +88,8 @@ def every_command() -> set[str]:
     """Ask the app itself, so that no one has to remember to add a command here."""
 
     def below(command: Any, path: tuple[str, ...]) -> set[str]:
+        if path == ("bench",):  # it hands its arguments on to the lab
+            command = typer.main.get_command(lab)
         inner = getattr(command, "commands", None)
         if inner is None:
             return {" ".join(path)}
