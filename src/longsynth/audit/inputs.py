@@ -65,7 +65,7 @@ def read_synthetic(folder: Path) -> tuple[Schema, Synthetic]:
     """Read a cohort folder and, where patients.parquet has it, its column `weight`."""
     schema, cohort = read_cohort(folder)
     arrays = {field.name: getattr(cohort, field.name) for field in fields(Cohort)}
-    with without_cells(f"{folder} has no readable column 'weight': is the file damaged?"):
+    with without_cells(f"{folder} has no readable column 'weight'."):
         weight = _weight(folder, schema.patient.column, cohort.patients)
     return schema, Synthetic(**arrays, weight=weight, fingerprint="")
 
