@@ -88,7 +88,7 @@ SECTION_V = (  # every metric that the paper's section V names, as a table's col
     *("Marginal KS", "Correlation error", "AC error", "Transition error"),
     *("Prevalence error", "Prevalence error, group 0", "Prevalence error, group 1"),
     *("Missingness error", "Gap Wasserstein (h)"),
-    *("MIA AUROC", "Attribute guessed, members", "Attribute advantage", "4 copies"),
+    *("MIA AUROC", "Attribute inferred, members", "Attribute advantage", "4 copies"),
     *("Fit (s)", "Sample (s)", "Peak MB"),
 )
 PREFIXES = (  # of files that a macro of the LaTeX document names in full
