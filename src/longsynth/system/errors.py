@@ -90,7 +90,7 @@ class Code(StrEnum):
     SYNTHETIC_ALTERED = "synthetic-altered"
     # audit
     AUDIT_UNUSABLE = "audit-unusable"
-    SKLEARN_MISSING = "sklearn-missing"
+    PACKAGE_MISSING = "package-missing"
     TOO_FEW_TRIALS = "too-few-trials"
     WEIGHTS_UNUSABLE = "weights-unusable"
     # govern

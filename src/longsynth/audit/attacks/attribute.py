@@ -147,7 +147,7 @@ ATTRIBUTE = [
         "first variable with levels is above its median (nominal: mostly at its most common "
         "level). Without a suffix: the mean over the attributes.",
         attribute_scores,
-        short="Attribute guessed, members[: <attribute>]",
+        short="Attribute inferred, members[: <attribute>]",
         compare="`attribute_accuracy_control` and `attribute_baseline`",
     ),
     Metric(
@@ -156,7 +156,7 @@ ATTRIBUTE = [
         "none",
         "The same for outsiders.",
         attribute_scores,
-        short="Attribute guessed, outsiders[: <attribute>]",
+        short="Attribute inferred, non-members[: <attribute>]",
     ),
     Metric(
         "attribute_baseline[_<attribute>]",
@@ -164,7 +164,7 @@ ATTRIBUTE = [
         "none",
         "The accuracy of always guessing the majority's answer.",
         attribute_scores,
-        short="Attribute, majority guess[: <attribute>]",
+        short="Attribute, majority class[: <attribute>]",
     ),
     Metric(
         "attribute_advantage[_<attribute>]",
