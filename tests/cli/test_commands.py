@@ -232,7 +232,7 @@ def refusals(work: Path, tmp: Path) -> dict[str, tuple[list[object], str]]:
         "epsilon zero": ([*fit, "--epsilon", 0, "--delta", "1e-5"], "usual range"),
         "delta one": ([*fit, "--epsilon", 1, "--delta", 1], "ten times the number"),
         "delta nan": ([*fit, "--epsilon", 1, "--delta", "nan"], "ten times the number"),
-        "unknown method": ([*fit, *PROMISE, "--method", "magic"], "choose bootstrap"),
+        "unknown method": ([*fit, *PROMISE, "--method", "magic"], "Choose bootstrap"),
         "unknown accounting": ([*fit, *PROMISE, "--accounting", "rdp"], "accounting"),
         "missing option": (fit, "epsilon"),
         "unknown command": (["fitt"], "fit"),
