@@ -7,8 +7,8 @@ import numpy as np
 
 from longsynth.bundle import Bundle
 from longsynth.engines.distributed import Distributed, Source, sum_over
-from longsynth.methods.method import OpenMethod, contributions
-from longsynth.methods.registry import method_named, origin_of
+from longsynth.methods.method import contributions
+from longsynth.methods.registry import open_method, origin_of
 from longsynth.methods.resources import require_room
 from longsynth.plan import Plan
 from longsynth.privacy.curator import Curator
@@ -44,13 +44,7 @@ def fit(patients: Source, plan: Plan, *, noise: NoiseSource | None = None, jobs:
 def fit_without_privacy(patients: Source, schema: Schema, method: str) -> Bundle:
     """Return what a non-private method learns. Its ledger says NOT PRIVATE, and nothing learnt this
     way can be written to a release."""
-    chosen = method_named(method)
-    if not isinstance(chosen, OpenMethod):
-        raise Refused(
-            Code.BUDGET_MISSING,
-            f"method '{method}' is private, and no budget was given.",
-            "Give epsilon and delta.",
-        )
+    chosen = open_method(method)
     if isinstance(patients, Distributed):
         raise Refused(
             Code.ENGINE_UNSUITED,

@@ -38,7 +38,7 @@ def sample_chunks(
             "a sample needs at least one patient and a seed of zero or more.",
             "Ask for one patient or more, with a seed that is not negative.",
         )
-    strata = _conditioned(model, where or {})
+    strata = model.conditioned(where or {})
     numbers = range(-(-patients // CHUNK)) if chunks is None else chunks
     sizes = ((chunk, min(CHUNK, patients - chunk * CHUNK)) for chunk in numbers)
     return in_threads(partial(_chunk, model, strata, seed), sizes, jobs)
@@ -72,24 +72,3 @@ def _sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Syn
         weight=strata.weight[stratum],  # w_i = p / q
         fingerprint=model.fingerprint,
     )
-
-
-def _conditioned(model: Model, where: Mapping[str, str]) -> Strata:
-    schema = model.schema
-    for what, level in where.items():
-        if what not in ("group", "event", "site"):
-            raise Refused(
-                Code.CONDITION_UNKNOWN,
-                f"patients cannot be conditioned on {what!r}.",
-                "Choose group, event or site.",
-            )
-        if level not in schema.levels(what):
-            known = ", ".join(schema.levels(what))
-            raise Refused(
-                Code.CONDITION_UNKNOWN,
-                f"the schema has no {what} {level!r}.",
-                f"Choose one of {known}.",
-            )
-    if not where:
-        return model.strata
-    return model.strata.given(schema.matching(where))

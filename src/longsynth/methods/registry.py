@@ -93,6 +93,17 @@ def private_method(name: str) -> PrivateMethod:
     return method
 
 
+def open_method(name: str) -> OpenMethod:
+    method = method_named(name)
+    if not isinstance(method, OpenMethod):
+        raise Refused(
+            Code.BUDGET_MISSING,
+            f"method '{name}' is private, and no budget was given.",
+            "Give epsilon and delta.",
+        )
+    return method
+
+
 def model_of(bundle: Bundle) -> Model:
     """Return the sampler that a bundle describes. Post-processing: no data, no noise."""
     with one_thread():  # more would change the last bits

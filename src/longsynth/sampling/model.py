@@ -1,5 +1,6 @@
 """Model: what sampling needs, built from a bundle alone."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from longsynth.sampling.strata import Strata
 from longsynth.schema.schema import Schema
+from longsynth.system.errors import Code, Refused
 
 
 class Part(Protocol):
@@ -43,3 +45,20 @@ class Model:
     gaps: Part  # hours
     fingerprint: str  # of the bundle it was built from
     shared: SharedDraw = by_stratum
+
+    def conditioned(self, where: Mapping[str, str]) -> Strata:
+        """Return the strata of some levels of group, event or site alone."""
+        for what, level in where.items():
+            if what not in ("group", "event", "site"):
+                raise Refused(
+                    Code.CONDITION_UNKNOWN,
+                    f"patients cannot be conditioned on {what!r}.",
+                    "Choose group, event or site.",
+                )
+            if level not in self.schema.levels(what):
+                raise Refused(
+                    Code.CONDITION_UNKNOWN,
+                    f"the schema has no {what} {level!r}.",
+                    f"Choose one of {', '.join(self.schema.levels(what))}.",
+                )
+        return self.strata.given(self.schema.matching(where)) if where else self.strata

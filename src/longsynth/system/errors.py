@@ -90,7 +90,6 @@ class Code(StrEnum):
     SYNTHETIC_ALTERED = "synthetic-altered"
     # audit
     AUDIT_UNUSABLE = "audit-unusable"
-    PACKAGE_MISSING = "package-missing"
     TOO_FEW_TRIALS = "too-few-trials"
     WEIGHTS_UNUSABLE = "weights-unusable"
     # govern
