@@ -263,13 +263,13 @@ def test_the_check_passes_the_largest_numbers_that_are_let_through(seed: int) ->
 def test_integers_that_could_overflow_are_refused_before_any_patient_is_read() -> None:
     with refused("too-fine-to-sum"):
         require_exact(GRAM, patients=10**15)
-    with pytest.raises(Refused, match="too fine"):
+    with refused("too-fine-to-sum"):
         big = Statistic("x", "x", "gram", right=2, right_squared=1 << 43, grid=1 << 21)
         require_exact(big, patients=1)
     wide = Statistic(
         "j", "j", "joint", 1, (1 << 26) ** 2, left=2, left_squared=1, sum_weight=29, grid=1 << 26
     )
-    with pytest.raises(Refused, match="too fine"):
+    with refused("too-fine-to-sum"):
         require_exact(wide, patients=5)
     require_exact(GRAM, patients=10**8)
 
