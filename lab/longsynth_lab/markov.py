@@ -26,9 +26,8 @@ from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
 from longsynth.reading.records import Cohort
 from longsynth.sampling.auxiliary import Gaps, Masks, gaps_from, masks_from, same_for_all
-from longsynth.sampling.lengths import AllSlots, Lengths, SlotUse
 from longsynth.sampling.model import Model
-from longsynth.sampling.released import (
+from longsynth.sampling.moments import (
     GAP_SQUARES,
     GAPS,
     MASKS,
@@ -37,7 +36,14 @@ from longsynth.sampling.released import (
     released_lengths,
     unconditional_parts,
 )
-from longsynth.sampling.strata import Strata, population_masses, strata_of
+from longsynth.sampling.strata import (
+    AllSlots,
+    Lengths,
+    SlotUse,
+    Strata,
+    population_masses,
+    strata_of,
+)
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 from longsynth.system.arrays import Bools, Floats, Ints

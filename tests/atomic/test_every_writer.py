@@ -37,8 +37,7 @@ KNOWN = {
     "longsynth_lab/results.py": FILE,
     "commands/governance.py": OWN,
     "commands/fit.py": FOLDER,
-    "show/dossier/pdf.py": TEMPORARY,  # printed by the browser, then put in place whole
-    "show/dossier/build.py": FILE,
+    "show/dossier/build.py": f"{FILE}; PDF: {TEMPORARY}, then put in place whole",
     "engines/spark/session.py": OWN,  # Spark's own words, to nowhere
     "system/folders.py": FILE,
     "release/disclosed.py": FOLDER,

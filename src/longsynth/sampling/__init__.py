@@ -2,22 +2,24 @@
 
 from longsynth.encoding.scaling import Scaling
 from longsynth.sampling.auxiliary import Gaps, Masks, gaps_from, masks_from, masks_of
-from longsynth.sampling.lengths import SlotUse
 from longsynth.sampling.model import Model
-from longsynth.sampling.moments import Spectrum, clipped_spectrum, gram_of_strata, means_in_use
-from longsynth.sampling.released import (
+from longsynth.sampling.moments import (
     GAP_SQUARES,
     GAPS,
     LENGTHS,
     MASKS,
     STRATA,
     VALUES,
+    Spectrum,
+    clipped_spectrum,
+    gram_of_strata,
+    means_in_use,
     noise_in_mean,
     released_lengths,
     unconditional_parts,
 )
 from longsynth.sampling.score import ScorePath, noise_levels
-from longsynth.sampling.strata import population_masses, synthesis_strata
+from longsynth.sampling.strata import SlotUse, population_masses, synthesis_strata
 from longsynth.schema.schema import condition_matrix
 
 __all__ = [

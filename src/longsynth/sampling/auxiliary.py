@@ -7,9 +7,9 @@ import numpy as np
 from numpy.random import Generator
 
 from longsynth.encoding.scaling import Scaling
-from longsynth.sampling.lengths import SlotUse
 from longsynth.sampling.moments import means_in_use
 from longsynth.sampling.score import Draws
+from longsynth.sampling.strata import SlotUse
 from longsynth.schema.record import Layout
 from longsynth.schema.schema import Schema, condition_matrix
 from longsynth.system.arrays import Bools, Floats, Ints

@@ -16,7 +16,7 @@ from longsynth.methods.dp_markov.settings import (
     widest,
 )
 from longsynth.sampling.model import Model
-from longsynth.sampling.released import STRATA, unconditional_parts
+from longsynth.sampling.moments import STRATA, unconditional_parts
 from longsynth.sampling.strata import population_masses, strata_of
 from longsynth.system.arrays import Floats, Ints
 
