@@ -72,7 +72,7 @@ _PLACES = {  # where names are defined, as above
     "release.run": ("run_fit",),
     "release.verify": ("verify",),
     "sample": ("sample",),
-    "sampling.synthetic": ("Synthetic",),
+    "sampling.model": ("Synthetic",),
     "schema.file": ("load_schema",),
     "schema.schema": ("Schema",),
     "system.errors": ("CohortError", "OverBudget", "Refused", "ReleaseError", "SchemaError"),

@@ -18,7 +18,7 @@ from longsynth.methods.fact import Fact, weighted
 from longsynth.methods.method import Line
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
-from longsynth.sampling.moments import GAP_SQUARES, GAPS, LENGTHS, MASKS, STRATA, VALUES
+from longsynth.sampling.auxiliary import GAP_SQUARES, GAPS, LENGTHS, MASKS, STRATA, VALUES
 from longsynth.sampling.strata import length_edges
 from longsynth.schema.schema import Schema, condition_matrix, largest_norm_squared
 

@@ -24,7 +24,7 @@ from longsynth.methods.copula_score.settings import (
     Sizes,
     measure_weights,
 )
-from longsynth.sampling.moments import STRATA, noise_in_mean, released_lengths
+from longsynth.sampling.auxiliary import STRATA, noise_in_mean, released_lengths
 from longsynth.sampling.strata import AllSlots, Lengths
 from longsynth.system.arrays import Floats
 

@@ -7,20 +7,24 @@ import numpy as np
 from longsynth.bundle import Bundle
 from longsynth.encoding.scaling import Scaling
 from longsynth.methods.trust.settings import CONDITIONS, JOINT, SECOND
-from longsynth.sampling.auxiliary import gaps_from, masks_from, shrunken_means
-from longsynth.sampling.model import Model
-from longsynth.sampling.moments import (
+from longsynth.sampling.auxiliary import (
     GAP_SQUARES,
     GAPS,
     MASKS,
     STRATA,
     VALUES,
+    gaps_from,
+    masks_from,
+    released_lengths,
+    shrunken_means,
+)
+from longsynth.sampling.model import Model
+from longsynth.sampling.moments import (
     block_band,
     clipped_spectrum,
     gram_of_strata,
     means_in_use,
     positive_part,
-    released_lengths,
     residual_covariance,
 )
 from longsynth.sampling.score import ScorePath, noise_levels
