@@ -40,7 +40,12 @@ class Code(StrEnum):
     # methods
     DEPENDENT_ROWS = "dependent-rows"
     # files
+    COLUMN_MISSING = "column-missing"
     FILE_UNREADABLE = "file-unreadable"
+    ID_MISSING = "id-missing"
+    MARKS_OPEN = "marks-open"
+    PACKAGE_MISSING = "package-missing"
+    UNIT_UNKNOWN = "unit-unknown"
     OUTPUT_EXISTS = "output-exists"
     OUTPUT_NOT_WRITTEN = "output-not-written"
     # release
