@@ -106,9 +106,17 @@ def date_formats(cells: Sequence[str]) -> tuple[str, ...]:
     if not distinct or sum(len(cell) >= 6 for cell in distinct) < ENOUGH * len(distinct):
         return ()
     first = [f for f in DATE_FORMATS if any(_is_date(cell, f) for cell in distinct[:20])]
-    shares = {f: sum(_is_date(cell, f) for cell in distinct) / len(distinct) for f in first}
+    shares = {
+        f: sum(_is_date(cell, f) or _is_date(cell, day_of(f)) for cell in distinct) / len(distinct)
+        for f in first
+    }
     best = max(shares.values(), default=0.0)
     return tuple(f for f, share in shares.items() if share == best) if best >= ENOUGH else ()
+
+
+def day_of(date_format: str) -> str:
+    """The same format without the time of day, which some cells of a column may lack."""
+    return re.split(r"[ T](?=%[HI])", date_format)[0]
 
 
 def is_split(cells: Sequence[str]) -> bool:
@@ -217,7 +225,9 @@ def _text(cell: object, decimal: str) -> str:
             return repr(cell).removesuffix(".0").replace(".", decimal)
         case datetime():
             return cell.strftime("%Y-%m-%d %H:%M:%S")
-        case date() | time():
+        case date():
+            return f"{cell.isoformat()} 00:00:00"
+        case time():
             return cell.isoformat()
     return str(cell)
 

@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from longsynth.reading.export import write_text
+from longsynth.reading.export import day_of, write_text
 from longsynth.reading.mapping import Prepared, Step, Target, level
 from longsynth.reading.recipe import Cells, ExportTable, Recipe
 from longsynth.reading.sql import literal, quoted
@@ -289,8 +289,7 @@ def _hours(table: ExportTable, use: str, recipe: Recipe) -> str:
 
 def _stamp(text: str, date_format: str) -> str:
     """SQL for hours since 1970; a date may lack the time of day that its format has."""
-    day = re.split(r"[ T](?=%[HI])", date_format)[0]
-    formats = ", ".join(map(literal, dict.fromkeys((date_format, day))))
+    formats = ", ".join(map(literal, dict.fromkeys((date_format, day_of(date_format)))))
     return f"epoch_us(try_strptime({text}, [{formats}])) / 3600e6"
 
 
