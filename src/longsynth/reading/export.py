@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -42,6 +43,21 @@ _DECIMAL_COMMA, _DECIMAL_POINT = re.compile(r"[-+<>≤≥ ]*\d+,\d+"), re.compil
 _IN_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:[.,' ]\d{3})+(?:[.,]\d+)?")
 
 
+class FileForm(NamedTuple):
+    """How a file is laid out."""
+
+    form: str
+    encoding: str = "utf-8"
+    separator: str = ","
+    header: int = 1  # the line of the column names
+    sheet: str = ""
+    decimal: str = "."
+
+    @classmethod
+    def of(cls, table: ExportTable) -> "FileForm":
+        return cls(*(getattr(table, field) for field in cls._fields))
+
+
 @dataclass(frozen=True, slots=True)
 class Export:
     """What was found out about one file."""
@@ -50,7 +66,7 @@ class Export:
     form: str
     encoding: str
     separator: str
-    header: int  # the line of the column names
+    header: int
     decimal: str
     thousands: str
     cells: dict[str, list[str]]  # by column; empty cells as ""
@@ -73,15 +89,12 @@ def look_at(path: Path, missing: Iterable[str] = ()) -> Export:
     if not path.is_file():
         raise CohortError(Code.FILE_MISSING, f"{path} is not a file.", "Give the export's files.")
     form = form_of(path)
-    encoding, separator, header = "utf-8", ",", 1
+    file = FileForm(form)
     if form == "csv":
         encoding = _encoding(path)
         with without_cells(_unreadable(path)):
-            separator, header = _separator(path, encoding)
-    table = ExportTable.model_construct(
-        form=form, encoding=encoding, separator=separator, header=header, sheet="", decimal="."
-    )
-    names, rows = _text_rows(path, table)
+            file = FileForm(form, encoding, *_separator(path, encoding))
+    names, rows = _text_rows(path, file)
     columns: dict[str, list[str]] = {name: [] for name in names}
     for row in islice(rows, LOOKED_AT):
         for name, cell in zip(names, row, strict=True):
@@ -89,7 +102,7 @@ def look_at(path: Path, missing: Iterable[str] = ()) -> Export:
     words = {word.casefold() for word in missing}
     known = [cell for cells in columns.values() for cell in cells if cell.casefold() not in words]
     decimal, thousands = _marks(known) if form == "csv" else (".", "")
-    return Export(path, form, encoding, separator, header, decimal, thousands, columns)
+    return Export(path, *file[:4], decimal, thousands, columns)
 
 
 def form_of(path: Path) -> str:
@@ -136,7 +149,7 @@ def write_text(path: Path, table: ExportTable, columns: Sequence[str], target: P
             _require(label, opened.header, columns)
             csv_to_parquet(opened, target, columns)
         return
-    names, rows = _text_rows(path, table)
+    names, rows = _text_rows(path, FileForm.of(table))
     _require(label, names, columns)
     places = [names.index(column) for column in columns]
     schema = pa.schema([(column, pa.string()) for column in columns])
@@ -158,23 +171,24 @@ def _require(label: str, names: Sequence[str], columns: Sequence[str]) -> None:
         )
 
 
-def _text_rows(path: Path, table: ExportTable) -> tuple[list[str], Iterator[list[str]]]:
+def _text_rows(path: Path, file: FileForm) -> tuple[list[str], Iterator[list[str]]]:
     """Return the column names of a file, and its rows as text."""
-    if table.form == "csv":
-        return _csv_rows(path, table)
+    if file.form == "csv":
+        return _csv_rows(path, file)
     with without_cells(_unreadable(path)):
-        if table.form == "parquet":
+        if file.form == "parquet":
             return _parquet_rows(path)
-        return _excel_rows(path, table)
+        return _excel_rows(path, file)
 
 
-def _csv_rows(path: Path, table: ExportTable) -> tuple[list[str], Iterator[list[str]]]:
+def _csv_rows(path: Path, file: FileForm) -> tuple[list[str], Iterator[list[str]]]:
     def rows() -> Iterator[list[str]]:
-        with open_csv(path, path.name, **form) as opened:
+        with open_csv(
+            path, path.name, encoding=file.encoding, separator=file.separator, header=file.header
+        ) as opened:
             yield opened.header
             yield from opened.rows()
 
-    form = {"encoding": table.encoding, "separator": table.separator, "header": table.header}
     found = rows()
     return next(found), found
 
@@ -191,7 +205,7 @@ def _parquet_rows(path: Path) -> tuple[list[str], Iterator[list[str]]]:
     return list(file.schema_arrow.names), rows()
 
 
-def _excel_rows(path: Path, table: ExportTable) -> tuple[list[str], Iterator[list[str]]]:
+def _excel_rows(path: Path, file: FileForm) -> tuple[list[str], Iterator[list[str]]]:
     try:
         from python_calamine import CalamineWorkbook
     except ModuleNotFoundError:
@@ -201,17 +215,17 @@ def _excel_rows(path: Path, table: ExportTable) -> tuple[list[str], Iterator[lis
             "Install it: pip install 'longsynth[table]', or save the sheet as CSV.",
         ) from None
     book = CalamineWorkbook.from_path(path)
-    if table.sheet and table.sheet not in book.sheet_names:
+    if file.sheet and file.sheet not in book.sheet_names:
         raise CohortError(
             Code.COLUMN_MISSING,
-            f"{path.name} has no sheet {table.sheet!r}.",
+            f"{path.name} has no sheet {file.sheet!r}.",
             f"Give one of: {', '.join(book.sheet_names)}.",
         )
-    sheet = book.get_sheet_by_name(table.sheet or book.sheet_names[0])
-    lines = sheet.to_python(skip_empty_area=False)[table.header - 1 :]
+    sheet = book.get_sheet_by_name(file.sheet or book.sheet_names[0])
+    lines = sheet.to_python(skip_empty_area=False)[file.header - 1 :]
     names = [_text(cell, ".").strip() for cell in (lines[0] if lines else [])]
     kept = [i for i, name in enumerate(names) if name]
-    rows = ([_text(line[i], table.decimal) for i in kept] for line in lines[1:] if any(line))
+    rows = ([_text(line[i], file.decimal) for i in kept] for line in lines[1:] if any(line))
     return [names[i] for i in kept], rows
 
 

@@ -76,9 +76,10 @@ def conversion(given: str, wanted: str, variable: str = "") -> Conversion | None
     """
     if _tidy(given) == _tidy(wanted):
         return 1.0, 0.0
-    cells = _cells(given), _cells(wanted)
-    if all(cells):
-        return float(cells[0] or 1) / float(cells[1] or 1), 0.0
+    cells, wanted_cells = _cells(given), _cells(wanted)
+    if wanted_cells is not None:
+        cells = 1e9 if given.strip() == "G/L" else cells  # giga per litre
+        return None if cells is None else (cells / wanted_cells, 0.0)
     units, pint = _registry()
     try:
         start, end = (units.Unit(_SPELLINGS.get(_tidy(text), text)) for text in (given, wanted))
