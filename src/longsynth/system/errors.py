@@ -37,6 +37,10 @@ class Code(StrEnum):
     OVER_BUDGET = "over-budget"
     STATISTIC_UNUSABLE = "statistic-unusable"
     TOO_FINE_TO_SUM = "too-fine-to-sum"
+    # data frames
+    ALREADY_FITTED = "already-fitted"
+    NOT_A_TABLE = "not-a-table"
+    NOT_FITTED = "not-fitted"
     # methods
     DEPENDENT_ROWS = "dependent-rows"
     # files
