@@ -170,7 +170,8 @@ def _table(frame: Frame, name: str) -> pa.Table:
 
 def _kind_of(frame: Frame) -> Callable[[pa.Table], Frame]:
     package = type(frame).__module__.partition(".")[0]
-    return {"pandas": _pandas, "polars": _polars}.get(package, pa.table)
+    kinds: dict[str, Callable[[pa.Table], Frame]] = {"pandas": _pandas, "polars": _polars}
+    return kinds.get(package, pa.table)
 
 
 def _pandas(table: pa.Table) -> Frame:
