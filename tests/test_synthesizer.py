@@ -26,6 +26,7 @@ def _schema() -> longsynth.Schema:
     content = longsynth.simulated_schema().model_dump(mode="json", exclude_defaults=True)
     content["group"] = {"column": "sex", "levels": ["M", "F"]}
     content["patient"] = {"column": "MRN"}
+    content["protected"] = [{"group": "F"}]
     return longsynth.Schema.model_validate(content)
 
 

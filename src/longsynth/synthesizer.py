@@ -29,6 +29,7 @@ from longsynth.system.scratch import ScratchFolder
 from longsynth.writing.own_form import own_tables
 
 Frame = Any  # pandas, polars, DuckDB, pyarrow: whatever speaks Arrow
+Kind = Callable[[pa.Table], Frame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +171,8 @@ def _table(frame: Frame, name: str) -> pa.Table:
 
 def _kind_of(frame: Frame) -> Callable[[pa.Table], Frame]:
     package = type(frame).__module__.partition(".")[0]
-    kinds: dict[str, Callable[[pa.Table], Frame]] = {"pandas": _pandas, "polars": _polars}
-    return kinds.get(package, pa.table)
+    kinds: dict[str, Kind] = {"pandas": _pandas, "polars": _polars}
+    return kinds[package] if package in kinds else pa.table
 
 
 def _pandas(table: pa.Table) -> Frame:
