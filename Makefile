@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/installed
 DOCS := .venv/installed-docs
 
-.PHONY: install demo test mutants nightly check bench evidence paper docs clean
+.PHONY: install demo test mutants nightly check bench evidence versions paper docs clean
 
 install: $(STAMP)
 
@@ -27,6 +27,7 @@ mutants: install  ## deliberate privacy bugs and who catches them; ONLY=noise tr
 SEED ?= $(shell date +%j)
 nightly: mutants  ## the long games, fuzzing and kills, over an hour; SEED=n repeats a night
 	$(BIN)/python lab/game.py --check
+	LONGSYNTH_NIGHTLY=1 $(BIN)/python -m pytest --numprocesses 2 --quiet tests/privacy
 	$(BIN)/python tests/fuzz/fuzz.py --inputs 10000 --jobs 2 --seed $(SEED)
 	PYTHONPATH=tests $(BIN)/python tests/atomic/kill_campaign.py --kills 200
 
@@ -42,6 +43,9 @@ bench: install  ## ratios against floors measured in the same run
 
 evidence: install  ## the pages on quality, from what today's code measures; over an hour if nothing is kept
 	$(BIN)/python lab/evidence.py --jobs 2
+
+versions: install  ## after moving code: which stored results does today's code still give? a minute
+	$(BIN)/python lab/versions.py
 
 STUDY ?= study
 paper: install  ## the paper's study, docs/study-results.md and, with LaTeX, its figures as PDF

@@ -15,7 +15,7 @@ from longsynth.sampling.mean import gram_of_strata, means_in_use
 from longsynth.sampling.model import Model
 from longsynth.sampling.score import ScorePath, noise_levels
 from longsynth.sampling.strata import population_masses, synthesis_strata
-from longsynth.schema.conditions import condition_matrix
+from longsynth.schema.schema import condition_matrix
 
 SPREAD, MISSING = 0.04, 0.15  # public guesses: variance of an encoded value, missing share
 

@@ -1,10 +1,10 @@
-"""Make the evidence: run what today's code has not measured yet, and write the pages.
+"""Make the evidence: measure what today's code has not measured yet, and write the pages.
 
-    make evidence                               everything, resumed where it was stopped
-    python lab/evidence.py --plan        what would be run, and how long it would take
-    python lab/evidence.py --pages       the pages alone, from the result files
+    make evidence                        everything; continues where it was stopped
+    python lab/evidence.py --plan        list what would be run, and how long it would take
+    python lab/evidence.py --pages       only write the pages from the result files
 
-Needs LONGSYNTH_COHORTS for the real cohorts. Finished cells are kept in the folder `evidence`.
+Needs LONGSYNTH_COHORTS for the real cohorts. The folder `evidence` keeps finished cells.
 """
 
 import argparse
@@ -19,41 +19,38 @@ import numpy as np
 
 from longsynth.system.errors import Refused
 from longsynth.system.folders import write_whole as write_bytes
-from longsynth_lab.cell import SECONDS, scores_file
-from longsynth_lab.constants_page import constants_text
-from longsynth_lab.evidence import MEMBERSHIP, evidence, searches
-from longsynth_lab.evidence_tables import COMPARED, FIDELITY, UTILITY
+from longsynth_lab.evidence.cohort_pages import ATTACKS, GROUP_METRICS, population_text, real_text
+from longsynth_lab.evidence.comparison_tables import COMPARED, FIDELITY, UTILITY
+from longsynth_lab.evidence.comparisons import MEMBERSHIP, evidence, searches
+from longsynth_lab.evidence.constants_page import constants_text
+from longsynth_lab.evidence.flagship_page import flagship_text
+from longsynth_lab.evidence.rivals import variants_shown
+from longsynth_lab.evidence.rivals_page import rivals_text
 from longsynth_lab.experiments import Experiment
-from longsynth_lab.fingerprints import keep_versions
-from longsynth_lab.flagship_page import flagship_text
-from longsynth_lab.judges import (
+from longsynth_lab.membership import ATTACKS as SWAPPED
+from longsynth_lab.membership import membership_text
+from longsynth_lab.results import Results, Row, read_results, table_of, write_whole
+from longsynth_lab.runner import SECONDS, run_experiments, scores_file
+from longsynth_lab.seeds import (
     development_seeds,
     evaluation_seeds,
     note_judged,
     require_development,
 )
-from longsynth_lab.membership import ATTACKS as SWAPPED
-from longsynth_lab.membership import membership_text
-from longsynth_lab.population import GROUPS, population_text
-from longsynth_lab.real import ATTACKS, real_text
-from longsynth_lab.results import Results, Row, read_results, table_of, write_whole
-from longsynth_lab.rivals import variants_shown
-from longsynth_lab.rivals_page import rivals_text
-from longsynth_lab.runner import run_experiments
 from longsynth_lab.trial import Trial, trials
-from longsynth_lab.versions import only
+from longsynth_lab.versions import keep_versions, only
 
 ROOT = Path(__file__).parents[1]
 RESULTS, PAGES = ROOT / "lab" / "results", ROOT / "docs"
 SEARCHES, JUDGED = RESULTS / "searches.parquet", RESULTS / "evidence.parquet"
 EARLIER = RESULTS / "earlier.parquet"
 FEW = 5  # development seeds of a search
-SHOWN = {*UTILITY, *FIDELITY, *COMPARED, *GROUPS, *ATTACKS, *SWAPPED, SECONDS}
-GUESS = 3.0  # processor seconds of a cell that nobody has measured
+SHOWN = {*UTILITY, *FIDELITY, *COMPARED, *GROUP_METRICS, *ATTACKS, *SWAPPED, SECONDS}
+GUESS = 0.7  # processor seconds of a cell without an earlier measurement
 
 
-def kept(results: Results) -> Results:
-    """The metrics that pages show, to seven digits: the others can be made anew."""
+def rows_to_store(results: Results) -> Results:
+    """Return the rows that pages show, to seven digits. The others can be measured again."""
     groups = re.compile(r"group\d(_site_.+)?_(auprc|events)|group\d_ece")
     return Results(
         replace(row, value=float(np.float32(row.value)))
@@ -62,12 +59,12 @@ def kept(results: Results) -> Results:
     )
 
 
-def committed(path: Path) -> Results:
+def stored_results(path: Path) -> Results:
     return read_results(path) if path.exists() else Results([])
 
 
 def known_rows(wanted: Sequence[Trial], known: Results) -> dict[Trial, list[Row]]:
-    """Return the trials whose rows the result file holds, if today's code made them."""
+    """Return the trials that the result file contains, if today's code made them."""
     rows: dict[tuple[str, str, int, int, str], list[Row]] = {}
     for row in known.rows:
         key = (row.experiment, row.method, row.seed, row.draw, row.setting)
@@ -82,8 +79,8 @@ def known_rows(wanted: Sequence[Trial], known: Results) -> dict[Trial, list[Row]
     return done
 
 
-def lay_out(done: Mapping[Trial, list[Row]], out: Path) -> None:
-    """Write rows that are known as finished cells, which a run then passes over."""
+def write_known_cells(done: Mapping[Trial, list[Row]], out: Path) -> None:
+    """Write known rows as finished cells, so that a run skips them."""
     for trial, found in done.items():
         path = scores_file(out, trial)
         if not path.exists():
@@ -91,8 +88,8 @@ def lay_out(done: Mapping[Trial, list[Row]], out: Path) -> None:
             write_whole(path, table_of(found, Row))
 
 
-def seconds(waiting: Sequence[Trial], known: Results) -> float:
-    """Processor seconds that cells will take, by what such cells took before."""
+def estimated_seconds(waiting: Sequence[Trial], known: Results) -> float:
+    """Estimate the processor seconds of cells from earlier cells of the same kind."""
     took: dict[tuple[str, str], list[float]] = {}
     for row in known.rows:
         if row.metric == SECONDS:
@@ -108,15 +105,15 @@ def seconds(waiting: Sequence[Trial], known: Results) -> float:
     return total
 
 
-def make(
+def measure(
     what: str, experiments: Sequence[Experiment], path: Path, jobs: int, *, run: bool
 ) -> Results:
-    """Run what is missing or stale, keep the result file, and return it."""
-    out, known = ROOT / "evidence" / what, committed(path)
+    """Run what is missing or stale, update the result file, and return it."""
+    out, known = ROOT / "evidence" / what, stored_results(path)
     wanted = trials(experiments)
     done = known_rows(wanted, known)
     waiting = [t for t in wanted if t not in done and not scores_file(out, t).exists()]
-    minutes = seconds(waiting, known) / jobs / 60
+    minutes = estimated_seconds(waiting, known) / jobs / 60
     print(
         f"{what}: {len(wanted):,} cells, {len(waiting):,} to run, "
         f"about {minutes:.0f} minutes with {jobs} processes",
@@ -124,20 +121,20 @@ def make(
     )
     if not run:
         return known
-    lay_out(done, out)
+    write_known_cells(done, out)
     run_experiments(experiments, out, jobs=jobs, resume=True)
-    write_whole(path, table_of(kept(read_results(out / "results.parquet")).rows, Row))
+    write_whole(path, table_of(rows_to_store(read_results(out / "results.parquet")).rows, Row))
     keep_versions(dict.fromkeys(trial.method for trial in wanted if trial.made_by))
     return read_results(path)
 
 
-def pages(searched: Results, judged: Results) -> None:
+def write_pages(searched: Results, judged: Results) -> None:
     texts = {
         "rivals.md": rivals_text(searched),
         "constants.md": constants_text(searched),
         "population.md": population_text(judged),
         "real.md": real_text(judged),
-        "flagship.md": flagship_text(judged, committed(EARLIER)),
+        "flagship.md": flagship_text(judged, stored_results(EARLIER)),
         "membership.md": membership_text(only(judged, [MEMBERSHIP])),
     }
     for name, text in texts.items():
@@ -150,29 +147,29 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--jobs", type=int, default=2, help="processes; each uses one core")
-    parser.add_argument("--plan", action="store_true", help="say what would be run, and stop")
-    parser.add_argument("--pages", action="store_true", help="write the pages and run nothing")
+    parser.add_argument("--plan", action="store_true", help="list what would be run")
+    parser.add_argument("--pages", action="store_true", help="only write the pages")
     given = parser.parse_args()
     try:
         if given.pages:
             searched, judged = read_results(SEARCHES), read_results(JUDGED)
-            pages(searched, judged)
+            write_pages(searched, judged)
             rows = (*searched.rows, *judged.rows)
             keep_versions(dict.fromkeys(row.method for row in rows if row.made_by))
             return 0
         seeds = development_seeds()[:FEW]
         require_development(seeds)
         run = not given.plan
-        searched = make("searches", searches(seeds), SEARCHES, given.jobs, run=run)
+        searched = measure("searches", searches(seeds), SEARCHES, given.jobs, run=run)
         if given.plan and not searched.rows:
-            print("what the rest takes is known when the searches have run")
+            print("The rest can be planned only after the searches have run.")
             return 0
         shown = variants_shown(searched)
         experiments = evidence(evaluation_seeds(), shown)
-        judged = make("judged", experiments, JUDGED, given.jobs, run=run)
+        judged = measure("judged", experiments, JUDGED, given.jobs, run=run)
         if run:
             note_judged()
-            pages(searched, judged)
+            write_pages(searched, judged)
     except Refused as refused:
         print(f"error: {refused}", file=sys.stderr)
         return 2

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from longsynth.audit.game.game import play
-from longsynth.system.provenance import surroundings
-from longsynth_lab.game_page import SETTINGS, Setting, game_page
+from longsynth.system.origin import surroundings
+from longsynth_lab.evidence.game_page import SETTINGS, Setting, game_page
 
 NOTE = "OpenDP's noise is not seeded; a rerun differs within the standard errors"
 
@@ -33,7 +33,7 @@ def measured(
 
 
 def _cpu() -> float:
-    """Seconds of this process and of those it started that have ended."""
+    """CPU seconds of this process and of its finished children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(u.ru_utime + u.ru_stime for u in used)
 
@@ -47,7 +47,7 @@ def _rounded(content: Any) -> Any:
 
 
 def as_json(results: dict[str, Any]) -> str:
-    """One row a line, so that a rerun shows as changed lines."""
+    """Write one row per line, so that a rerun shows as changed lines."""
     text = json.dumps(results, ensure_ascii=False, indent=1)
     for game in results["games"]:
         for part in ("rows", "spreads"):

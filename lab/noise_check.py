@@ -1,4 +1,4 @@
-"""What the noise check of `verify` finds and how often it errs, for docs/signing.md.
+"""What the noise check of `verify` detects and how often it errs, for docs/signing.md.
 
 python lab/noise_check.py --out lab/results/noise_check.json
 """
@@ -12,9 +12,9 @@ import numpy as np
 from scipy.special import smirnov
 
 from longsynth import plan, simulate, simulated_schema
-from longsynth.audit.game.forgery import FORGERIES, Exposed, exposed
 from longsynth.methods.fact import facts_of
 from longsynth.release.noise_check import UNUSUAL, check_noise
+from longsynth_lab.forgery import FORGERIES, Exposed, exposed
 
 METHODS = ("trust", "dp-score", "dp-markov", "copula-score")
 PATIENTS, EPSILON, DELTA = 720, 4.0, 1e-5
@@ -46,7 +46,7 @@ def _outcome(bundle: Any, scene: Exposed) -> str:
 
 
 def _honest(scene: Exposed, rng: np.random.Generator) -> dict[str, Any]:
-    """How often honest noise is suspected, and whether any test's chances are too small."""
+    """How often the check suspects honest noise, and whether its p values are valid."""
     facts = facts_of(scene.plan.method, scene.plan.schema)
     checks = [check_noise(scene.release(rng), facts) for _ in range(HONEST)]
     chances = np.sort([[t.chance for t in c.tests] for c in checks], axis=0)
@@ -65,7 +65,7 @@ def _honest(scene: Exposed, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def section(content: dict[str, Any]) -> str:
-    """What docs/signing.md says about these results."""
+    """The text of docs/signing.md on these results."""
     methods, tries = content["methods"], content["tries"]
     honest = [found["honest"] for found in methods.values()]
     rejected, unusual = (sum(h[what] for h in honest) for what in ("rejected", "unusual"))
@@ -74,8 +74,8 @@ def section(content: dict[str, Any]) -> str:
         f"Measured with {content['patients']:,} simulated patients at ε = {content['epsilon']:g}: "
         f"of {releases:,} honest releases, {rejected} were rejected and {unusual} were reported",
         f"as unusual. Each cell shows the share of {tries} forged releases that were rejected when "
-        "all lines were forged, and then on",
-        "how many lines a forgery of that line alone was rejected most of the time.",
+        "all lines were forged, and then the number",
+        "of lines for which forging only that line was rejected most of the time.",
         "",
         "| forged | " + " | ".join(f"`{m}`" for m in methods) + " |",
         "|---|" + "---:|" * len(methods),

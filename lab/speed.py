@@ -1,4 +1,4 @@
-"""How fast and how large, as ratios to floors measured in the same run. Nothing here can fail.
+"""Time and memory as ratios to floors measured in the same run. No figure makes this fail.
 
 fit     CPU seconds of opening, planning and fitting Parquet, against one Polars scan of the file
         (every column decoded) and one float64 product of as many rows of encoded values (SYRK);
@@ -6,8 +6,8 @@ fit     CPU seconds of opening, planning and fitting Parquet, against one Polars
 sample  CPU seconds of drawing and writing, against writing the same tables with PyArrow alone
 width   CPU seconds and memory of a fit as records get wider, D = T·V
 
-Each figure comes from a process of its own, so that its peak of memory is its own. Of floors and of
-the sorted fit of `trust` the least of three counts: what else the machine does only adds.
+Each figure comes from a separate process, so its peak memory is its own. For the floors and for
+`trust` on sorted rows, the fastest of three runs counts, since other load can only slow a run down.
 `--against` names the result to compare with: by default the committed one.
 """
 
@@ -48,7 +48,7 @@ def main() -> None:
         name, *rest = arguments.measure
         print(json.dumps(MEASURES[name](*rest)))
         return
-    from longsynth.system.provenance import surroundings
+    from longsynth.system.origin import surroundings
 
     before = json.loads(arguments.against.read_text()) if arguments.against.exists() else {}
     with tempfile.TemporaryDirectory(prefix="longsynth-bench-") as scratch:
@@ -70,8 +70,7 @@ def main() -> None:
     _show(content, before if before.get("format") == FORMAT else {})
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(content, indent=2) + "\n")
-    from speed_page import write
-    from speed_plot import plot
+    from speed_page import plot, write
 
     plot(content, arguments.out.with_suffix(".png"))
     if arguments.out == RESULT:
@@ -80,7 +79,7 @@ def main() -> None:
 
 
 def _of_size(scratch: Path, patients: int) -> Figures:
-    """Every figure for so many patients of the paper's population."""
+    """All figures for one number of patients from the paper's population."""
     plain, shuffled = scratch / f"sorted{patients}", scratch / f"shuffled{patients}"
     _measured("make", plain, shuffled, patients)
     drawn, made = scratch / f"drawn{patients}", scratch / f"made{patients}"
@@ -112,7 +111,7 @@ def _widths(patients: int) -> list[int]:
 
 
 def ratios(row: Figures) -> dict[str, float]:
-    """CPU seconds over those of the floor."""
+    """CPU seconds divided by those of the floor."""
     once = row["scan"]["cpu"] + row["syrk"]["cpu"]
     return {
         "fit": row["trust"]["cpu"] / once,
@@ -158,9 +157,9 @@ def _figures(work: Callable[[], object]) -> Figures:
 
 
 def _make(plain: str, shuffled: str, patients: str) -> Figures:
-    """Simulated patients, sorted and not."""
+    """Simulated patients, sorted and unsorted."""
     from longsynth import simulate, simulated_schema
-    from longsynth.writing.writer import write_cohort
+    from longsynth.writing.cohort import write_cohort
 
     def chunks() -> Iterator[Any]:
         for seed, start in enumerate(range(0, int(patients), 65_536)):
@@ -179,7 +178,7 @@ def _make(plain: str, shuffled: str, patients: str) -> Figures:
 
 
 def _scan(folder: str) -> Figures:
-    """Every number read once, by Polars. The second time counts: its threads stand by then."""
+    """Read every number once with Polars. The second run counts, when its threads are running."""
     import polars
 
     file = Path(folder) / "observations.parquet"
@@ -208,18 +207,18 @@ def _syrk(patients: str, width: str) -> Figures:
 
 def _sort(folder: str) -> Figures:
     """DuckDB alone, with the memory that a fit gives it."""
-    from longsynth.reading.reading import connect
-    from longsynth.reading.tables import MEMORY, MEMORY_A_VARIABLE
+    from longsynth.reading.cohort_folder import MEMORY
+    from longsynth.reading.session import MEMORY_PER_VARIABLE, connect
 
     with tempfile.TemporaryDirectory() as scratch:
-        memory = MEMORY + 6 * MEMORY_A_VARIABLE
+        memory = MEMORY + 6 * MEMORY_PER_VARIABLE
         connection = connect(scratch, memory=memory, threads=2)
         query = f"SELECT * FROM '{folder}/observations.parquet' ORDER BY patient_id, time"
         return _figures(lambda: [0 for _ in connection.sql(query).to_arrow_reader(65_536)])
 
 
 def _warm(method: str) -> Any:
-    """Imports are not what is measured."""
+    """Import everything first, so that imports are not measured."""
     from longsynth import fit, plan, simulate, simulated_schema
 
     planned = plan(simulated_schema(), 200, epsilon=12, delta=1e-5, method=method)
@@ -228,7 +227,7 @@ def _warm(method: str) -> Any:
 
 def _fit(folder: str, method: str) -> Figures:
     from longsynth import fit, plan
-    from longsynth.reading.tables import CohortFolder
+    from longsynth.reading.cohort_folder import CohortFolder
 
     _warm(method)
 
@@ -241,7 +240,7 @@ def _fit(folder: str, method: str) -> Figures:
 
 
 def _command(folder: str, out: str) -> Figures:
-    """All that `longsynth fit` does: it counts repairs and writes two folders too."""
+    """The whole of `longsynth fit`, which also counts repairs and writes two folders."""
     from longsynth.release.run import run_fit
 
     _warm("trust")
@@ -261,7 +260,7 @@ def _sample(folder: str, out: str, patients: str, method: str) -> Figures:
 
 def _write(folder: str) -> Figures:
     """PyArrow alone, with the same settings and row groups."""
-    from longsynth.writing.writer import parquet_writer
+    from longsynth.writing.cohort import parquet_writer
 
     files = [Path(folder) / name for name in ("observations.parquet", "patients.parquet")]
     total = {"cpu": 0.0, "peak": 0.0}

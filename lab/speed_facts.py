@@ -1,5 +1,4 @@
-"""Two facts beside the measured fits: what each method stores of wide records, and what drawing in
-float32 gains."""
+"""What each method stores for wide records, and what drawing in float32 gains."""
 
 import time
 from collections.abc import Callable
@@ -39,7 +38,7 @@ def stored(slots: int, variables: int, patients: int) -> dict[str, int]:
 
 
 def draws() -> dict[str, float]:
-    """Return the least CPU seconds of a chunk's normal draws and of its product with a matrix."""
+    """Return the lowest CPU seconds of a chunk's normal draws and its matrix product."""
     from threadpoolctl import threadpool_limits
 
     rng, found = Generator(SFC64(1)), {}

@@ -1,44 +1,50 @@
-"""docs/scale.md from the result of lab/speed.py: every number comes from the file."""
+"""docs/scale.md and its plot, from the results of lab/speed.py.
 
+python lab/speed_page.py    writes the page again from lab/results/speed.json
+"""
+
+import json
 from pathlib import Path
 from typing import Any
 
 from longsynth.sample import CHUNK
-from speed import ratios
+from speed import RESULT, ratios
 
 PARTS = ("normal", "product")
 
 HEAD = """# Scale
 
-Fitting is a pass of exact sums for each stage of a method; sampling draws chunks of 16,384
-patients, each with a seed of its own. Memory does not grow with the number of patients in either;
-DuckDB's sort of rows in disorder takes more, up to a limit, and the rest on disk.
+Fitting makes one pass over the data for each stage of a method and adds up exact sums. Sampling
+generates chunks of 16,384 patients, each with its own seed. In both, memory does not grow with the
+number of patients. Only sorting unsorted rows with DuckDB takes more memory, up to a limit; beyond
+it, DuckDB uses the disk.
 
-- **Sorted Parquet streams.** If ids are whole numbers that rise in both tables, files are read
-  once, straight into the sums; rows of one patient may come in any order. Anything else, such as
-  text ids or rows in disorder, is sorted by DuckDB first, on disk where it must. The integers are
-  the same.
-- **`--jobs N`** of `fit` and `sample` uses N threads beside the one that reads or writes. Any
-  number gives the same integers before noise, and the same bytes of synthetic patients.
-- **Wide records.** `longsynth plan` says how much memory and time a fit would need, from the
-  schema and the number of patients alone. A fit that this machine has not the memory for is
-  refused before anything is charged.
+- **Sorted Parquet files are streamed.** If ids are whole numbers in ascending order in both tables,
+  files are read once, directly into the sums. Rows of one patient may be in any order. Other files,
+  for example with text ids or unsorted rows, are sorted by DuckDB first. The integers are the same.
+- **`--jobs N`** makes `fit` and `sample` use N threads in addition to the one that reads or writes.
+  Any number gives the same integers before noise, and the same bytes of synthetic patients.
+- **Wide records.** `longsynth plan` says how much memory and time a fit needs, from the schema and
+  the number of patients alone. If this machine has too little memory, the fit is refused before it
+  charges any budget.
 """
 
 TABLE = """
-## Measured
+## Measurements
 
-`make bench` measures this anew, each figure in a process of its own, and compares with the
-committed result. A ratio is CPU seconds over those of a floor in the same run. For `fit` the floor
-is one Polars scan of the file, in which every column is decoded and added up, and one float64
-product of as many rows of D numbers with themselves (SYRK), in chunks of 8,192; the file is in the
-system's cache and Polars' threads stand, as is true of the fit that is measured. For `copula-score`
-it is a scan for each of its three passes and one such product at the width of each. Where rows are
-not sorted, it is DuckDB's sort alone; for `sample`, writing the same tables with PyArrow alone,
-with the same settings. Of floors, and of `trust` from sorted rows, the least of three runs counts.
-A fit is opening, planning, all passes and the noise. *Command* is all of `longsynth fit`, which
-also counts what could not be read and writes two folders. For few patients what is fixed outweighs
-the rest.
+`make bench` measures this again, each figure in a separate process, and compares with the committed
+result. The ratio divides CPU seconds by those of a floor in the same run. The floors are:
+
+- `fit`: one Polars scan of the file that decodes and adds up every column, plus one float64 product
+  of the same number of rows of D numbers with themselves (SYRK), in chunks of 8,192. The file is in
+  the system's cache, and Polars' threads are already running, as for the measured fit.
+- `copula-score`: one scan per pass (three passes), and one such product at the width of each.
+- unsorted rows: DuckDB's sort alone.
+- `sample`: writing the same tables with PyArrow alone, with the same settings.
+
+For the floors and for `trust` on sorted rows, we report the fastest of three runs. A fit includes
+opening, planning, all passes and the noise. *Command* is the whole of `longsynth fit`, which also
+counts unreadable cells and writes two folders. With few patients, fixed costs dominate.
 
 | patients | | CPU s | floor s | ratio | peak MB |
 |---:|---|---:|---:|---:|---:|
@@ -47,33 +53,31 @@ the rest.
 WIDE = """
 ## Wide records
 
-{patients:,} patients; most of the time of `trust` is noise, number by number. Beside it, how many
-integers each method adds up and releases:
+{patients:,} patients. `trust` spends most of its time drawing noise for each number. The last
+columns show how many integers each method adds up and releases:
 
 | D = T·V | `trust`, CPU s | peak MB | {methods} |
 |---:|---:|---:|{lines}|
 """
 
 BAND = """
-`trust` multiplies numbers of slots within a band (`bandwidth`, 3 if nothing else is said), strip by
-strip, and releases these products: all that its model reads. All pairs of a record of {width:,}
-numbers would be {pairs:,}. The other methods have nothing to cut: `copula-score` pools pairs of
-slots by their distance in a few groups, `dp-markov` counts steps from one slot to the next, and
-`dp-score` adds up no pairs.
+`trust` releases only the products of slots within a band (`bandwidth`, by default 3), which is all
+that its model reads. All pairs of a record of {width:,} numbers would be {pairs:,} products. The
+other methods need no band: `copula-score` pools pairs of slots by their distance into a few groups,
+`dp-markov` counts transitions from one slot to the next, and `dp-score` uses no pairs.
 
 ## Single precision
 
-`trust` and `dp-score` draw normal numbers in float32, multiply them with their factor and add
-means in it; values are clipped and written in float64. A chunk of 16,384 patients takes
-{normal32:.1f} ms of draws and {product32:.1f} ms for the product; in float64 it would be
-{normal64:.1f} and {product64:.1f} ms. That spares {gain:.0f} % of drawing and writing a chunk at
-{patients:,} patients: most of the time goes elsewhere. `copula-score` draws in float64, and
-balances and multiplies in float32.
+When sampling, `trust` and `dp-score` draw normal numbers, multiply them by their factor and add
+means in float32. They clip and write values in float64. For a chunk of 16,384 patients, the draws
+take {normal32:.1f} ms and the product {product32:.1f} ms; in float64 they would take {normal64:.1f}
+and {product64:.1f} ms. This saves {gain:.0f} % of the time to generate and write a chunk at
+{patients:,} patients. `copula-score` draws in float64, and balances and multiplies in float32.
 """
 
 NAMES = {
     "fit": ("`trust`, sorted", "trust"),
-    "fit, not sorted": ("`trust`, not sorted", "shuffled"),
+    "fit, not sorted": ("`trust`, unsorted", "shuffled"),
     "fit, command": ("`trust`, command", "command"),
     "sample": ("`trust`, sample", "sample"),
     "copula-score": ("`copula-score`, sorted", "copula-score"),
@@ -126,3 +130,49 @@ def _machine(content: dict[str, Any]) -> str:
 
 def write(content: dict[str, Any], target: Path) -> None:
     target.write_text(page(content), encoding="utf-8")
+
+
+LINES = {  # of a result: its name among the ratios, colour and mark
+    "trust": ("fit", "#1f5a8c", "o"),
+    "shuffled": ("fit, not sorted", "#8c2d1f", "s"),
+    "copula-score": ("copula-score", "#6b4c9a", "v"),
+    "sample": ("sample", "#2e7d4f", "^"),
+}
+
+
+def plot(content: dict[str, Any], target: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    rows, wide = content["sizes"], content["widths"]
+    size = [row["patients"] for row in rows]
+    figure, axes = pyplot.subplots(1, 4, figsize=(14, 3.4), layout="constrained")
+    for key, (label, colour, mark) in LINES.items():
+        look = {"color": colour, "marker": mark, "label": label, "lw": 1.5, "ms": 5}
+        axes[0].loglog(size, [row[key]["cpu"] for row in rows], **look)
+        axes[1].semilogx(size, [row[key]["peak"] for row in rows], **look)
+        axes[2].loglog(size, [ratios(row)[label] for row in rows], **look)
+    floor = [row["scan"]["cpu"] + row["syrk"]["cpu"] for row in rows]
+    axes[0].loglog(size, floor, color="0.5", ls="--", lw=1, label="scan + SYRK")
+    axes[0].loglog(size, [row["write"]["cpu"] for row in rows], color="0.5", ls=":", label="write")
+    axes[2].axhline(1, color="0.5", lw=1, ls="--")
+    width = [row["width"] for row in wide]
+    axes[3].loglog(width, [row["cpu"] for row in wide], color="#1f5a8c", marker="o", label="CPU s")
+    axes[3].loglog(
+        width, [row["peak"] / 1e3 for row in wide], color="#8c6d1f", marker="D", label="peak GB"
+    )
+    titles = ("CPU seconds", "peak memory, MB", "CPU over its floor", "by width D, 2,000 patients")
+    for axis, title in zip(axes, titles, strict=True):
+        axis.set_title(title, fontsize=10)
+        axis.set_xlabel("patients" if axis is not axes[3] else "D = T·V", fontsize=9)
+        axis.grid(alpha=0.25, lw=0.5)
+        axis.legend(fontsize=7, frameon=False)
+        axis.tick_params(labelsize=8)
+    axes[1].set_ylim(bottom=0)
+    figure.savefig(target, dpi=130)
+
+
+if __name__ == "__main__":
+    write(json.loads(RESULT.read_text(encoding="utf-8")), Path("docs/scale.md"))

@@ -5,7 +5,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from spark_sessions import Sessions, why_not
+from caching import remember
+
+remember()
+
+from preloaded import stop_server  # noqa: E402
+from spark_sessions import Sessions, why_not  # noqa: E402
 
 # `nohup` and `&` have these ignored, every child inherits that, and a fit could not be interrupted
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -29,6 +34,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 made_of = item.callspec.params.get(name, "") if hasattr(item, "callspec") else ""
                 group = f"{item.path.parent.name} {name} {made_of}".rstrip()
                 item.add_marker(pytest.mark.xdist_group(group))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _server() -> Iterator[None]:
+    """What runs commands, if a test starts it, ends with the tests."""
+    yield
+    stop_server()
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """What several tests need: small schemas, small cohorts, and noise that a test can see through."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,11 @@ from longsynth.schema.schema import Schema
 
 SLOTS, VARIABLES = 4, 3
 SMALL = Budget(1.0, 1e-5, "zcdp")  # one, as its ρ takes a while to work out
+
+
+def examples(usual: int) -> int:
+    """How many random examples a claim meets: `make nightly` tries ten times as many."""
+    return usual * (10 if "LONGSYNTH_NIGHTLY" in os.environ else 1)
 
 
 def small_schema(*, length: str = "variable", **constants: object) -> Schema:

@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from longsynth import Refused, Synthetic, fit, model_of, plan, sample, simulate, simulated_schema
-from longsynth.reading.tables import CohortFolder
+from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.sample import CHUNK, sample_chunks
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 from support import NoNoise, random_cohort, small_plan, small_schema
 
 

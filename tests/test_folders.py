@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from longsynth.system import folders
-from longsynth.system.errors import Refused
-from longsynth.system.folders import new_folder, notes, noting, whole_file, write_whole
+from longsynth.system.errors import Refused, notes, noting
+from longsynth.system.folders import new_folder, whole_file, write_whole
 
 HOLDING = """
 import sys, time

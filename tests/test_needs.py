@@ -15,7 +15,7 @@ from longsynth.privacy.sums import Sums
 from longsynth.reading.records import Cohort
 from longsynth.release.run import run_fit
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 from support import random_cohort, small_plan
 
 

@@ -8,7 +8,7 @@ import pytest
 from rich.progress import Progress
 
 from longsynth import run_fit, simulate, simulated_schema
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 
 
 @pytest.mark.parametrize("extra", [0, 30_000])

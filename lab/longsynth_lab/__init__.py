@@ -1,1 +1,1 @@
-"""The paper's study: experiments as data, one runner, tidy results."""
+"""The lab: one harness for studies, searches and evidence pages. It is not part of the wheel."""

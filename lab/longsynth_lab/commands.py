@@ -1,4 +1,4 @@
-"""`longsynth bench`: the paper's study, and the table to steer by."""
+"""`longsynth bench`: the paper's study, and two comparisons for development."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,12 +9,13 @@ import typer
 
 from longsynth.commands.options import command
 from longsynth.commands.output import say
-from longsynth.system.errors import Refused
-from longsynth.system.folders import Note, interrupts, not_written
+from longsynth.system.errors import Code, Note, Refused, is_interrupt
+from longsynth.system.folders import not_written
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Run studies on simulated patients: generators, metrics, attacks, tables, figures.",
+    add_completion=False,
+    help="Run studies on simulated patients and write tables, figures and reports.",
 )
 
 Number = TypeVar("Number", int, float)
@@ -27,21 +28,21 @@ Resume = Annotated[bool, typer.Option("--resume", help="Continue a folder; keep 
 def paper(
     out: Out,
     seeds: Annotated[
-        str | None, typer.Option(help="Populations, for instance 11,22,33,44,55.")
+        str | None, typer.Option(help="Seeds of the populations, for instance 11,22,33,44,55.")
     ] = None,
     jobs: Jobs = 2,
     resume: Resume = False,
     check_paper: Annotated[
         Path | None,
         typer.Option(
-            "--check-paper", help="The paper's own paper.tex: compile it with this study's files."
+            "--check-paper", help="Compile the paper's own paper.tex with this study's files."
         ),
     ] = None,
 ) -> None:
-    """Run the paper's study: seven generators to all tables, figures and a checked report."""
-    from longsynth_lab.experiments import SEEDS
-    from longsynth_lab.paper_build import PaperSource, build_paper
-    from longsynth_lab.study import run_paper
+    """Run the paper's study and write all its tables, its figures and a checked report."""
+    from longsynth_lab.paper.latex_build import PaperSource, build_paper
+    from longsynth_lab.paper.section_v import SEEDS
+    from longsynth_lab.studies import run_paper
 
     chosen = _numbers(seeds, "--seeds", int) if seeds else SEEDS
     source = PaperSource.read(check_paper) if check_paper else None
@@ -50,8 +51,8 @@ def paper(
     for mismatch in found.mismatches:
         say(f"MISMATCH {mismatch}", err=True)
     say(
-        f"Wrote {out}: {found.checked:,} published numbers recomputed, "
-        f"{len(found.mismatches)} mismatches.\nNext: read {out / 'REPORT.md'}; plots and their "
+        f"Wrote {out}. Recomputed {found.checked:,} published numbers: "
+        f"{len(found.mismatches)} mismatches.\nNext: read {out / 'REPORT.md'}. Plots and their "
         f"data are in {out / 'figures'}, tables in {out / 'tables'}."
     )
     if source:
@@ -63,18 +64,18 @@ def paper(
 def population(
     out: Out,
     methods: Annotated[
-        str | None, typer.Option(help="Generators, for instance dp-markov,trust; default all.")
+        str | None, typer.Option(help="Methods, for instance dp-markov,trust; default: all.")
     ] = None,
     epsilon: Annotated[str, typer.Option(help="Budgets, for instance 1,4,12.")] = "12",
-    seeds: Annotated[str | None, typer.Option(help="Populations; default 20 of them.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Seeds; default: 20 development seeds.")] = None,
     train_patients: Annotated[int, typer.Option(min=20, help="Training patients.")] = 504,
     jobs: Jobs = 2,
     resume: Resume = False,
 ) -> None:
-    """Judge generators on 20,000 fresh patients over 20 seeds: the table to steer by."""
+    """Compare methods on 20,000 held-out patients and 20 development seeds."""
     from longsynth.methods import DEFAULT
     from longsynth_lab.experiments import METHODS, STEERING_SEEDS
-    from longsynth_lab.study import run_population
+    from longsynth_lab.studies import run_population
 
     chosen = _numbers(seeds, "--seeds", int) if seeds else STEERING_SEEDS
     with _resumable(out):
@@ -95,17 +96,17 @@ def population(
 def membership(
     out: Out,
     methods: Annotated[
-        str, typer.Option(help="Generators to attack.")
+        str, typer.Option(help="Methods to attack.")
     ] = "bootstrap,dp-markov,dp-score,trust,copula-score",
     epsilon: Annotated[str, typer.Option(help="Budgets, for instance 1,4,12.")] = "1,4,12",
-    seeds: Annotated[str | None, typer.Option(help="Populations; default 20 of them.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Seeds; default: 20 development seeds.")] = None,
     train_patients: Annotated[int, typer.Option(min=20, help="Training patients.")] = 504,
     jobs: Jobs = 2,
     resume: Resume = False,
 ) -> None:
-    """Play a fair membership game over 20 seeds, beside what each budget allows."""
+    """Run a fair membership game over 20 seeds and compare with what each budget allows."""
     from longsynth_lab.experiments import STEERING_SEEDS
-    from longsynth_lab.study import run_membership
+    from longsynth_lab.studies import run_membership
 
     with _resumable(out):
         text = run_membership(
@@ -117,13 +118,13 @@ def membership(
             jobs=jobs,
             resume=resume,
         )
-    say(text[text.index("## What can be said") :].rstrip())
+    say(text[text.index("## Conclusions") :].rstrip())
     say(f"\nWrote {out / 'MEMBERSHIP.md'} and {out / 'results.parquet'}.")
 
 
 @contextmanager
 def _resumable(out: Path) -> Iterator[None]:
-    """Say how to go on after an interrupt or a full disk, while tables and plots are made too."""
+    """After an interrupt or a full disk, say how to continue."""
     kept = Note(f"Finished cells are kept in {out}: go on with --resume.")
     try:
         yield
@@ -131,7 +132,7 @@ def _resumable(out: Path) -> Iterator[None]:
         error.add_note(kept)
         raise not_written(out, error) from None
     except BaseException as error:
-        if interrupts(error) and out.is_dir():
+        if is_interrupt(error) and out.is_dir():
             error.add_note(kept)
         raise
 
@@ -140,4 +141,8 @@ def _numbers(text: str, option: str, kind: Callable[[str], Number]) -> list[Numb
     try:
         return [kind(part) for part in text.split(",")]
     except ValueError:
-        raise Refused(f"{option} takes numbers with commas between, not {text!r}.") from None
+        raise Refused(
+            Code.OPTION_UNUSABLE,
+            f"{option} takes numbers, not {text!r}.",
+            "Separate them by commas.",
+        ) from None

@@ -1,4 +1,4 @@
-"""MEASURES: what can be asked of a trial, by name. A measure turns evidence into scores."""
+"""MEASURES: the measurements of a trial, by name. Each turns evidence into scores."""
 
 import math
 import time
@@ -7,13 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
-from longsynth.audit.comparisons.comparison import Comparison
-from longsynth.audit.comparisons.persistence import autocorrelations, first_lag
-from longsynth.audit.comparisons.telling_apart import telling_apart
-from longsynth.audit.fidelity import COMPARISONS, fidelity_scores
-from longsynth.audit.score import Score
-from longsynth.audit.subgroups import subgroup_scores
-from longsynth.audit.utility import Predictions, base_rate, train_and_predict, utility_scores
+from longsynth.audit.dependence import (
+    at_lag,
+    autocorrelations,
+    elapsed_autocorrelation,
+    real_vs_synthetic,
+)
+from longsynth.audit.fidelity import FIDELITY, fidelity_scores
+from longsynth.audit.marginals import Measure
+from longsynth.audit.metric import Metric, Score
+from longsynth.audit.ranking import Predictions
+from longsynth.audit.utility import base_rate, subgroup_scores, train_and_predict, utility_scores
 from longsynth.bundle import Bundle
 from longsynth.fit import fit, fit_without_privacy
 from longsynth.methods.method import PrivateMethod
@@ -23,12 +27,12 @@ from longsynth.reading.records import Cohort
 from longsynth.sample import sample
 from longsynth.sampling.model import Model
 from longsynth.sampling.synthetic import Synthetic
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth_lab.experiments import BASE_RATE, REFERENCES, TRAIN_ON_REAL
-from longsynth_lab.patient_facts import clipping_facts, support_facts
-from longsynth_lab.trial import Trial, partition_facts, population, schema_of
+from longsynth_lab.patients import Parts, clipping_facts, partition_facts, support_facts
+from longsynth_lab.trial import Trial, population, schema_of
 from longsynth_lab.variants import variant_of
-from longsynth_lab.worlds import Parts
 
 REPEATS = 3  # of a timing, after one that only warms up; the median counts
 MEGABYTE = 1e6
@@ -40,7 +44,7 @@ OTHERS_SEED = 20_000_000  # added to a seed: who changes places with its members
 
 @dataclass(frozen=True)
 class Evidence:
-    """A trial after it ran. Predictions are made when a measure first asks for them."""
+    """A finished trial. Predictions are computed when a measure first needs them."""
 
     trial: Trial
     schema: Schema
@@ -67,10 +71,10 @@ class Evidence:
 
 
 def run(trial: Trial) -> Evidence:
-    """Simulate, fit and sample; as many synthetic patients as were shown to the method."""
+    """Simulate, fit and generate as many synthetic patients as there are training patients."""
     parts, schema = population(trial.setting, trial.seed), _schema(trial)
     if trial.setting.canary:
-        from longsynth.audit.attacks.canary import canary_record, with_canary
+        from longsynth.audit.refit import canary_record, with_canary
 
         planted = with_canary(parts.train, canary_record(schema), trial.setting.canary)
         parts = parts._replace(train=planted)
@@ -82,7 +86,7 @@ def run(trial: Trial) -> Evidence:
 
 
 def measured(evidence: Evidence) -> dict[str, list[Score]]:
-    """Return the scores of every measure that the trial's experiments ask for."""
+    """Return the scores of every measure that the trial's experiments request."""
     possible = OF_PREDICTIONS if evidence.synthetic is None else tuple(MEASURES)
     wanted = [name for name in evidence.trial.measures if name in possible]
     return {name: MEASURES[name](evidence) for name in wanted}
@@ -102,7 +106,7 @@ def _budget(epsilon: float, delta: float, accounting: Accounting) -> Budget:
 
 
 def _schema(trial: Trial) -> Schema:
-    """The schema that the method is given; metrics use public bounds, whatever it says else."""
+    """The schema that the method is given. Metrics use only its public bounds."""
     if trial.method in REFERENCES:
         return schema_of(trial.setting)
     known = schema_of(trial.setting)
@@ -122,7 +126,7 @@ def _subgroups(evidence: Evidence) -> list[Score]:
 
 
 def _boosted(evidence: Evidence) -> list[Score]:
-    """The same utility from boosted trees, under names of their own."""
+    """The same utility metrics from boosted trees, under separate names."""
     scores = [
         *utility_scores(evidence.boosted_predictions),
         *subgroup_scores(evidence.schema, evidence.boosted_predictions),
@@ -131,7 +135,7 @@ def _boosted(evidence: Evidence) -> list[Score]:
 
 
 def _events(evidence: Evidence) -> list[Score]:
-    """How many events judge each group, and each group at each site."""
+    """The number of test events per group, and per group and site."""
     test, schema = evidence.parts.test, evidence.schema
     found = []
     for group in (0, 1):
@@ -145,24 +149,29 @@ def _events(evidence: Evidence) -> list[Score]:
 
 def _fidelity(evidence: Evidence) -> list[Score]:
     """Without intervals of single seeds: each resample would cost as much as the comparison."""
-    return _compared(evidence, [c for c in COMPARISONS if c is not telling_apart])
+    return _compared(evidence, [m for m in FIDELITY if m.compute is not real_vs_synthetic])
 
 
 def _fidelity_in_short(evidence: Evidence) -> list[Score]:
     """The same, with autocorrelations one slot apart only: the others take as long as all else."""
-    left_out = (autocorrelations, telling_apart)
-    kept = [c for c in COMPARISONS if c not in left_out]
-    return _compared(evidence, [*kept, first_lag])
+    left_out = (autocorrelations, elapsed_autocorrelation, real_vs_synthetic)
+    first = [replace(m, compute=_first_lag) for m in FIDELITY if m.compute is autocorrelations]
+    return _compared(evidence, [*(m for m in FIDELITY if m.compute not in left_out), *first])
+
+
+def _first_lag(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:
+    apart = at_lag(schema, real, synthetic, 1)
+    return lambda *weights: {"autocorrelation_error": apart(*weights)}
 
 
 def _telling_apart(evidence: Evidence) -> list[Score]:
     """On its own, as it trains a classifier and takes longer than all other comparisons."""
-    return _compared(evidence, [telling_apart])
+    return _compared(evidence, [m for m in FIDELITY if m.compute is real_vs_synthetic])
 
 
-def _compared(evidence: Evidence, comparisons: Sequence[Comparison]) -> list[Score]:
+def _compared(evidence: Evidence, metrics: Sequence[Metric]) -> list[Score]:
     real, drawn = evidence.parts.judged, _made(evidence)
-    return fidelity_scores(evidence.schema, real, drawn, comparisons=comparisons)
+    return fidelity_scores(evidence.schema, real, drawn, metrics=metrics)
 
 
 def _membership(evidence: Evidence) -> list[Score]:
@@ -175,11 +184,11 @@ def _membership(evidence: Evidence) -> list[Score]:
 
 
 def _membership_swapped(evidence: Evidence) -> list[Score]:
-    """The same attacks, played twice: two groups of people change places.
+    """Run the same attacks twice, with two groups of people that swap roles.
 
-    The method is fitted to one group and to the other, and each is told from the other with the
-    release that it was in. Whoever is easy to find by chance is then as often an outsider as a
-    member, so an attacker who knows nothing of the fits is at 0.5 but for the luck of the noise.
+    The method is fitted to each group, and each group is separated from the other with the release
+    that contains it. A person who is easy to find by chance is then a member once and a non-member
+    once, so an attacker who learns nothing from the fits expects an AUROC of 0.5, up to the noise.
     """
     from longsynth.audit.attacks.membership import membership_scores
 
@@ -209,11 +218,12 @@ def _attribute(evidence: Evidence) -> list[Score]:
 
 
 def _canary(evidence: Evidence) -> list[Score]:
-    from longsynth.audit.attacks.canary import canary_record, exposure_score
+    from longsynth.audit.attacks.canary import exposure
+    from longsynth.audit.refit import canary_record
 
     schema, control = evidence.schema, evidence.parts.control
-    canary = canary_record(schema)
-    return [exposure_score("canary_exposure", schema, _made(evidence), canary, control)]
+    exposed = exposure(schema, _made(evidence), canary_record(schema), control)
+    return [_plain("canary_exposure", exposed)]
 
 
 def _resampling(evidence: Evidence) -> dict[str, int]:
@@ -221,9 +231,9 @@ def _resampling(evidence: Evidence) -> dict[str, int]:
 
 
 def _cost(evidence: Evidence) -> list[Score]:
-    """Seconds to fit and to sample, and the peak of traced memory over both, measured apart.
+    """Seconds to fit and to sample, and the peak of traced memory over both, measured separately.
 
-    Building the model from a bundle counts as fitting: alg:fit ends with it.
+    Building the model from a bundle counts as fitting, since alg:fit ends with it.
     """
     trial, schema, train = evidence.trial, evidence.schema, evidence.parts.train
     fits, samples = [], []
@@ -262,7 +272,7 @@ def _made(evidence: Evidence) -> Synthetic | Cohort:
 
 
 def _dataset(evidence: Evidence) -> list[Score]:
-    """The facts of tab:dataset, support and clipping; they are about patients that do not exist."""
+    """The facts of tab:dataset, support and clipping. All of these patients are simulated."""
     parts, schema = evidence.parts, evidence.schema
     everyone = Cohort.joined([parts.train, parts.control])
     named = {"all": everyone, "train": parts.train, "test": parts.test}

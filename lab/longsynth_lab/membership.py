@@ -1,21 +1,20 @@
-"""MEMBERSHIP.md: the fair membership game, judged for all private rows together.
+"""docs/membership.md and MEMBERSHIP.md: the fair membership game.
 
-One 95 % interval in twenty misses a truth, so of many rows some miss it by luck: whether a row is
-told apart from 0.5 is decided by Holm's correction over all private rows of all attacks.
+One 95 % interval in twenty misses the truth, so among many rows some miss it by chance. Holm's
+correction over all private rows of all attacks decides whether a row differs from 0.5.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from longsynth.audit.promise import promise
+from longsynth.audit.attacks.canary import attack_bound
 from longsynth.privacy.budget import Accounting, Budget
 from longsynth_lab.experiments import REFERENCES, Setting
+from longsynth_lab.labels import look
 from longsynth_lab.results import Results
 from longsynth_lab.statistics import Summary, holm, mean_p, summary
-from longsynth_lab.study_style import look
-from longsynth_lab.study_tables import Table, markdown_body
-from longsynth_lab.tables import interval, number
+from longsynth_lab.tables import Table, interval, markdown_body, number
 from longsynth_lab.variants import is_private
 
 NAME = "membership"
@@ -28,7 +27,7 @@ ATTACKS = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One row of one attack. p and the bound are of private rows only."""
+    """One row of one attack. Only private rows have a p value and a bound."""
 
     metric: str
     method: str
@@ -38,7 +37,7 @@ class Verdict:
     bound: float | None = None  # no attacker may expect more, by the row's budget
 
     @property
-    def told_apart(self) -> bool:
+    def differs(self) -> bool:
         if self.holm is None:
             return not self.found.contains(CHANCE)
         return self.holm < LEVEL
@@ -47,7 +46,7 @@ class Verdict:
 def verdicts(
     results: Results, budgets: Mapping[str, Setting], metrics: Iterable[str] = ATTACKS
 ) -> list[Verdict]:
-    """Judge every row of these attacks as one family; `budgets` says what labels stand for."""
+    """Judge all rows of these attacks as one family. `budgets` gives the setting of each label."""
     rows = [
         (metric, method, label)
         for metric in metrics
@@ -74,31 +73,32 @@ def membership_text(results: Results) -> str:
     budgets = _budgets(results)
     rows = verdicts(results, budgets)
     first = next(iter(budgets.values()))
+    delta = f"{first.delta:g}".replace("e-0", "e-")
     (train_patients,) = {row.train_patients for row in results.rows if row.experiment == NAME}
     parts = [
         "# Membership",
-        "Can someone who holds a patient's record and the synthetic patients tell whether the "
-        "patient was in the cohort? The game is fair: two groups of "
-        f"{train_patients} simulated people of one law, neither split nor stratified, change "
-        "places. The method is fitted to each, each is told from the other, and the two AUROCs "
-        "are averaged, so that whoever is easy to find by chance counts once on either side. A "
-        "third group gives distances their unit and densities their reference.",
-        f"Means over {len(results.seeds(NAME))} seeds, each with people and noise of its own, and "
-        "95 % t intervals over them, which hold the luck of patients, of noise and of sampling. "
-        "Some such intervals miss 0.5 by luck where there are many: a private row counts as "
-        f"*told apart* if its p, corrected by Holm over all private rows of this page, is below "
-        f"{LEVEL}. *Bound*: what the row's ε allows any attacker to expect "
-        f"(δ = {first.delta:g}, accounting `{first.accounting}`); "
-        "[how it follows](metrics.md#what-the-promise-allows).",
+        f"**Methods.** Accounting `{first.accounting}`, δ = {delta}. The two attacks measure "
+        "distances; no classifier is trained.",
+        "An attacker has a patient's record and the synthetic patients. Can they tell whether the "
+        f"patient was in the cohort? The game is fair. Two groups of {train_patients} people are "
+        "simulated from the same population, without splitting or stratifying. The method is "
+        "fitted to each group, each time the attack separates members from non-members, and we "
+        "average the two AUROCs. A person who is easy to find by chance thus counts once on each "
+        "side. A third group sets the unit of distances and the reference density.",
+        f"Numbers are means over {len(results.seeds(NAME))} seeds, each with its own people and "
+        "noise, with 95 % t intervals. With many intervals, some miss 0.5 by chance. A private row "
+        "therefore *differs* from 0.5 only if its p value, with Holm's correction over all private "
+        f"rows on this page, is below {LEVEL}. *Bound* is the highest AUROC that any attacker can "
+        "expect, given the row's ε and δ; [the derivation](metrics.md#what-the-guarantee-allows).",
         *(part for metric in ATTACKS for part in _attack(metric, rows)),
-        "## What can be said",
+        "## Conclusions",
         "\n".join(f"- {line}" for line in _said(rows)),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def _budgets(results: Results) -> dict[str, Setting]:
-    """What each label stands for, as the private rows say it."""
+    """The setting of each label, from the private rows."""
     found = {
         row.setting: Setting(epsilon=row.epsilon, delta=row.delta, accounting=row.accounting)  # type: ignore[arg-type]
         for row in results.rows
@@ -108,8 +108,8 @@ def _budgets(results: Results) -> dict[str, Setting]:
 
 
 def _attack(metric: str, rows: list[Verdict]) -> Iterator[str]:
-    yield f"## By {ATTACKS[metric]}"
-    head = ("Method", "ε", "AUROC →.5", "95 % interval", "Holm p", "Bound", "")
+    yield f"## Attack by {ATTACKS[metric]}"
+    head = ("Method", "ε", "AUROC →.5", "95 % interval", "Holm p", "Bound", "Verdict")
     shown = tuple(_line(row) for row in rows if row.metric == metric)
     yield markdown_body(Table("", "", head, shown))
 
@@ -122,7 +122,7 @@ def _line(row: Verdict) -> tuple[str, ...]:
         interval(row.found),
         "–" if row.holm is None else f"{row.holm:.3f}" if row.holm >= 0.001 else "< 0.001",
         "none" if row.bound is None else number(row.bound),
-        "told apart" if row.told_apart else "",
+        "differs" if row.differs else "",
     )
 
 
@@ -130,33 +130,33 @@ def _said(rows: list[Verdict]) -> Iterator[str]:
     private = [row for row in rows if row.bound is not None]
     if private:
         yield from _of_private(private)
-    open_ = [row for row in rows if row.bound is None and row.told_apart]
+    open_ = [row for row in rows if row.bound is None and row.differs]
     if open_:
-        yield f"The attacks are not blind: {'; '.join(map(_name, open_))}."
+        yield f"The attacks work: {'; '.join(map(_name, open_))}."
 
 
 def _of_private(private: list[Verdict]) -> Iterator[str]:
-    apart = [row for row in private if row.told_apart]
+    apart = [row for row in private if row.differs]
     missed = [row for row in private if not row.found.contains(CHANCE)]
     yield (
-        f"{len(missed)} of {len(private)} private rows have a single 95 % interval that misses "
-        f"0.5; {len(apart)} are told apart from it after the correction"
+        f"{len(missed)} of {len(private)} private rows have an uncorrected 95 % interval that "
+        f"misses 0.5; {len(apart)} differ from it after the correction"
         + (f": {'; '.join(map(_name, apart))}." if apart else ".")
     )
     if apart:
         yield (
-            "What is told apart is real: members of these releases can be guessed a little better "
-            "than by chance. A budget bounds that, it does not make it nothing."
+            "These differences are real: an attacker can identify members slightly better than "
+            "by chance. A privacy budget bounds this leak; it does not remove it."
         )
     widest = max(row.found.upper - row.found.mean for row in private)
     yield (
-        "Not told apart is no proof that nothing is given away: intervals reach up to "
-        f"{widest:.3f} to either side, and other attacks may find more. The bound speaks about all "
-        "of them."
+        "A row that does not differ from 0.5 may still leak: intervals extend up to "
+        f"{widest:.3f} to either side, and other attacks may find more. Only the bound covers all "
+        "attacks."
     )
     over = [row for row in private if row.bound is not None and row.found.lower > row.bound]
     yield (
-        f"ABOVE THEIR BOUND, so the promise is broken: {'; '.join(map(_name, over))}."
+        f"ABOVE THEIR BOUND, so the guarantee is broken: {'; '.join(map(_name, over))}."
         if over
         else "No private row is above its bound."
     )
@@ -180,4 +180,4 @@ def _bound(setting: Setting) -> float:
 
 @lru_cache
 def _most_auroc(epsilon: float, delta: float, accounting: Accounting) -> float:
-    return promise(Budget(epsilon, delta, accounting)).between_people
+    return attack_bound(Budget(epsilon, delta, accounting)).between_people

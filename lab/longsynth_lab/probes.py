@@ -1,4 +1,4 @@
-"""Probes: what a method, and the metrics, give for small fixed inputs and fixed noise."""
+"""Probes: the results of a method, or of the metrics, for small fixed inputs and fixed noise."""
 
 import math
 from itertools import chain
@@ -10,9 +10,8 @@ from longsynth.audit.attacks.attribute import attribute_scores
 from longsynth.audit.attacks.membership import membership_scores
 from longsynth.audit.classifiers import MODELS
 from longsynth.audit.fidelity import fidelity_scores
-from longsynth.audit.score import Score
-from longsynth.audit.subgroups import subgroup_scores
-from longsynth.audit.utility import train_and_predict, utility_scores
+from longsynth.audit.metric import Score
+from longsynth.audit.utility import subgroup_scores, train_and_predict, utility_scores
 from longsynth.bundle import Bundle
 from longsynth.fit import fit, fit_without_privacy
 from longsynth.methods.method import PrivateMethod
@@ -34,7 +33,7 @@ Probe = list[float]
 
 
 class FixedNoise:
-    """The same noise at every call of a program: for probes, never for patients."""
+    """The same noise in every run. For probes only, never for patients."""
 
     def __init__(self) -> None:
         self._rng = default_rng(SEED)
@@ -44,7 +43,7 @@ class FixedNoise:
 
 
 def made_probe(variant: Variant) -> Probe:
-    """Return summaries of what a method draws for simulated patients, short records among them."""
+    """Return summaries of synthetic patients from simulated ones, including short records."""
     known = simulated_schema()
     constants = Constants.model_validate(
         known.constants.model_dump() | dict(variant.constants_for(known))
@@ -66,7 +65,7 @@ def _bundle(variant: Variant, schema: Schema, patients: int, epsilon: float) -> 
 
 
 def _summary(drawn: Synthetic) -> Probe:
-    """Means that any change of a synthetic patient moves."""
+    """Means that change whenever a synthetic patient changes."""
     seen = np.where(drawn.observed, drawn.values, 0.0)
     rising = np.arange(1.0, drawn.patients + 1) / drawn.patients  # who is who counts too
     parts = [
@@ -81,7 +80,7 @@ def _summary(drawn: Synthetic) -> Probe:
 
 
 def metrics_probe() -> Probe:
-    """Return every metric for simulated cohorts that stand for real and synthetic patients."""
+    """Return every metric for simulated cohorts in the roles of real and synthetic patients."""
     schema = simulated_schema()
     train, control, synthetic, test = (simulate(n, seed=SEED + n) for n in (80, 81, 120, 300))
     predictions = [train_and_predict(schema, synthetic, test, model=m) for m in MODELS]

@@ -1,4 +1,4 @@
-"""The tidy table of a study: one number a row, and where it came from."""
+"""The tidy table of a study: one number per row, with everything that made it."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,7 +37,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A seed's test patients: what a classifier trained on synthetic ones foresaw for each."""
+    """The prediction for one test patient, by a classifier trained on synthetic ones."""
 
     experiment: str
     method: str
@@ -54,7 +54,7 @@ _TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 
 
 def table_of(rows: Sequence[Any], kind: type) -> pa.Table:
-    """Return rows of one dataclass as a table with a column for each field."""
+    """Return rows of one dataclass as a table with one column per field."""
     columns = list(zip(*(astuple(row) for row in rows), strict=True))
     schema = _schema(kind)
     arrays = [
@@ -68,7 +68,8 @@ def _schema(kind: type) -> pa.Schema:
 
 
 def write_whole(path: Path, table: pa.Table) -> None:
-    """Write beside and rename: a killed run leaves no half of a file. Pages carry checksums."""
+    """Write to a temporary name and rename, so that a killed run leaves no partial file. Parquet
+    pages have checksums."""
     with whole_file(path) as scratch:
         pq.write_table(table, scratch, compression="zstd", write_page_checksum=True)
 
@@ -79,7 +80,7 @@ def write_text_whole(path: Path, text: str) -> None:
 
 
 def is_whole(path: Path, kind: type) -> bool:
-    """Whether a table of such rows can be read to its end: a crash of the machine can cut it."""
+    """Whether a table of such rows is complete; a crash can truncate it."""
     try:
         found = pq.read_table(path, page_checksum_verification=True)
     except (OSError, pa.ArrowException):
@@ -88,7 +89,7 @@ def is_whole(path: Path, kind: type) -> bool:
 
 
 class Results:
-    """Rows that can be looked up by experiment, method, setting and metric."""
+    """Rows, indexed by experiment, method, setting and metric."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.rows = tuple(rows)
@@ -102,7 +103,7 @@ class Results:
         }
 
     def by_seed(self, experiment: str, method: str, setting: str, metric: str) -> dict[int, float]:
-        """Return seed → mean over its draws; empty where it was not measured."""
+        """Return seed → mean over its draws; empty if it was not measured."""
         return self._by_seed.get((experiment, method, setting, metric), {})
 
     def values(self, experiment: str, method: str, setting: str, metric: str) -> list[float]:
@@ -113,7 +114,7 @@ class Results:
         return sorted({row.seed for row in self.rows if row.experiment == experiment})
 
     def settings(self, experiment: str) -> list[str]:
-        """Labels in numeric order where they are numbers, else as they come."""
+        """Labels in numeric order if they are numbers, otherwise in the order of the rows."""
         found = dict.fromkeys(row.setting for row in self.rows if row.experiment == experiment)
         try:
             return sorted(found, key=float)
@@ -133,7 +134,7 @@ def read_predictions(path: Path) -> pa.Table:
 
 
 def joined(paths: Iterable[Path]) -> pa.Table:
-    """Return the tables of several files as one, rows in the order of the files."""
+    """Return the tables of several files as one, in the order of the files."""
     tables: Iterator[pa.Table] = (pq.read_table(path) for path in paths)
     return pa.concat_tables(tables)
 
@@ -141,7 +142,7 @@ def joined(paths: Iterable[Path]) -> pa.Table:
 def pooled(
     predictions: pa.Table, experiment: str, method: str, setting: str
 ) -> dict[str, np.ndarray[Any, Any]]:
-    """Return event, probability, group, site and seed of all seeds' test patients together."""
+    """Return event, probability, group, site and seed of the test patients of all seeds."""
     import pyarrow.compute as pc
 
     chosen = pc.and_(

@@ -1,4 +1,4 @@
-"""Splits of simulated patients. For a release of real ones, stratifying would leak labels."""
+"""Splits of simulated patients. For real patients, a stratified split would leak labels."""
 
 from dataclasses import replace
 
@@ -17,9 +17,9 @@ SPLIT, THIN, BLANK = 1, 2, 3  # streams of a seed, apart from the one that draws
 def parts_of(cohort: Cohort, shares: tuple[float, ...], seed: int, stream: int = SPLIT) -> Ints:
     """Return each patient's part, stratified by site, group and event together.
 
-    Patients stand in random order within their stratum and the strata behind each other; each
-    goes to the part that lags furthest behind its share. So every part has its share of every
-    stratum to within two patients, and a stratum too small to divide needs no special case.
+    Patients are in random order within their stratum, one stratum after the other. Each goes to the
+    part that is furthest below its share. So every part has its share of every stratum to within
+    two patients, and small strata need no special case.
     """
     rng = default_rng([stream, seed])
     stratum = stratum_of(cohort.site, cohort.group, cohort.event)
@@ -35,21 +35,21 @@ def parts_of(cohort: Cohort, shares: tuple[float, ...], seed: int, stream: int =
 
 
 def split(cohort: Cohort, seed: int) -> tuple[Cohort, Cohort, Cohort]:
-    """Return training, validation and test patients; nobody is in two of them."""
+    """Return training, validation and test patients, without overlap."""
     part = parts_of(cohort, SHARES, seed)
     train, validation, test = (cohort.take(np.flatnonzero(part == p)) for p in (0, 1, 2))
     return train, validation, test
 
 
 def thinned(cohort: Cohort, patients: int, seed: int) -> Cohort:
-    """Return so many of the patients, every stratum thinned alike."""
+    """Return the given number of patients, with every stratum thinned alike."""
     share = patients / cohort.patients
     kept = np.flatnonzero(parts_of(cohort, (share, 1 - share), seed, THIN) == 0)
     return cohort.take(kept)
 
 
 def blanked(cohort: Cohort, rate: float, seed: int) -> Cohort:
-    """Return the cohort with each observed cell lost at this rate, whatever it holds."""
+    """Return the cohort with observed cells removed at this rate, whatever their values."""
     if rate == 0:
         return cohort
     kept = default_rng([BLANK, seed]).random(cohort.observed.shape) >= rate

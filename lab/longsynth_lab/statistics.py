@@ -1,4 +1,4 @@
-"""What seeds say together: summaries, paired tests and Holm's correction (tab:statistics)."""
+"""Summaries over seeds, paired tests and Holm's correction (tab:statistics)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The proposed method less a baseline, seed by seed."""
+    """The difference between the proposed method and a baseline, paired by seed."""
 
     metric: str
     baseline: str
@@ -35,7 +35,7 @@ class Comparison:
 
 
 def summary(values: Sequence[float]) -> Summary:
-    """Summarise seeds; a seed without a number (NaN) is left out and counted out."""
+    """Summarise seeds. Seeds without a number (NaN) are left out and not counted."""
     from scipy.stats import t
 
     found = np.array([v for v in values if math.isfinite(v)])
@@ -51,7 +51,7 @@ def summary(values: Sequence[float]) -> Summary:
 
 
 def less_published(ours: Summary, mean: float, sd: float, seeds: int) -> Summary:
-    """Our mean less a published one, with Welch's 95 % interval from both spreads."""
+    """The difference between our mean and a published one, with Welch's 95 % interval."""
     from scipy.stats import t
 
     gap = ours.mean - mean
@@ -65,7 +65,7 @@ def less_published(ours: Summary, mean: float, sd: float, seeds: int) -> Summary
 
 
 def mean_p(values: Sequence[float], mean: float) -> float:
-    """Two-sided p of Student's test that seeds have this mean; NaN for fewer than two of them."""
+    """Two-sided p of Student's test for this mean; NaN for fewer than two seeds."""
     from scipy.stats import t
 
     found = summary([value - mean for value in values])
@@ -78,7 +78,7 @@ def mean_p(values: Sequence[float], mean: float) -> float:
 
 
 def wilcoxon_p(differences: Sequence[float]) -> float:
-    """Two-sided p of the signed-rank test; exact for few seeds. No difference at all gives 1."""
+    """Two-sided p of the signed-rank test, exact for few seeds; 1 without any difference."""
     from scipy.stats import wilcoxon
 
     found = np.array([d for d in differences if math.isfinite(d)])
@@ -90,7 +90,7 @@ def wilcoxon_p(differences: Sequence[float]) -> float:
 
 
 def holm(p: Mapping[str, float]) -> dict[str, float]:
-    """Return Holm's step-down p values of one family. Those without a number do not count."""
+    """Return Holm's step-down p values of one family, ignoring missing ones."""
     known = sorted((value, name) for name, value in p.items() if math.isfinite(value))
     adjusted, highest = dict.fromkeys(p, math.nan), 0.0
     for rank, (value, name) in enumerate(known):
@@ -108,7 +108,7 @@ def compared(
     experiment: str = "comparison",
     setting: str = "main",
 ) -> list[Comparison]:
-    """Test the proposed method against every baseline in one metric: one Holm family."""
+    """Test the proposed method against every baseline for one metric: one Holm family."""
     ours = results.by_seed(experiment, proposed, setting, metric)
     differences: dict[str, list[float]] = {}
     for baseline in baselines:

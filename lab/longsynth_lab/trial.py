@@ -1,4 +1,4 @@
-"""Trial: one method on one population in one setting, and everything that is measured of it."""
+"""Trial: one method on one population in one setting, and all its measurements."""
 
 import json
 from collections.abc import Iterable
@@ -9,19 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from longsynth.reading.records import Cohort
 from longsynth.schema.constants import Constants
 from longsynth.schema.schema import Schema
 from longsynth_lab.experiments import REFERENCES, Constant, Experiment, Setting
-from longsynth_lab.fingerprints import judged_by, made_by
+from longsynth_lab.patients import Parts, source_named
 from longsynth_lab.variants import is_private
-from longsynth_lab.worlds import Parts, world
+from longsynth_lab.versions import judged_by, made_by
 
 DRAW_SEED = 30_000_000  # times the draw, added to a seed: the seed of the synthetic patients
 
 
 class Use(NamedTuple):
-    """Where a trial's numbers stand in the results, and which of them."""
+    """Which of a trial's numbers belong to which experiment and setting."""
 
     experiment: str
     setting: str
@@ -37,7 +36,7 @@ class Trial:
     bootstrap: int = 0
     alone: bool = False
     draw: int = 0
-    made_by: str = ""  # versions of the code, see `fingerprints`
+    made_by: str = ""  # versions of the code, see `versions`
     judged_by: str = ""
 
     @property
@@ -50,7 +49,7 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """A file name that changes with anything the numbers depend on, the code included."""
+        """A file name that changes with everything the numbers depend on, including the code."""
         content = json.dumps(asdict(self), sort_keys=True)
         first = self.uses[0]
         said = f"{first.experiment}-{first.setting}-{self.method}-{self.seed}-{self.draw}"
@@ -59,7 +58,7 @@ class Trial:
 
 
 def trials(experiments: Iterable[Experiment]) -> list[Trial]:
-    """Return what has to be run, each distinct trial once, one seed's trials together."""
+    """Return the trials to run, each distinct trial once, grouped by seed."""
     found: dict[tuple[str, int, int, Setting, bool], Trial] = {}
     for experiment in experiments:
         for seed, draw, (label, setting), method in product(
@@ -86,19 +85,19 @@ def trials(experiments: Iterable[Experiment]) -> list[Trial]:
 
 
 def population(setting: Setting, seed: int) -> Parts:
-    """Return the patients of a trial. The same for all methods, so that differences pair up."""
-    return world(setting.world).parts(setting, seed)
+    """Return the patients of a trial: the same for all methods, so differences are paired."""
+    return source_named(setting.source).parts(setting, seed)
 
 
 def schema_of(setting: Setting, constants: Iterable[Constant] = ()) -> Schema:
-    """Return the world's schema with the setting's constants, and with those of a variant."""
-    schema = world(setting.world).schema
+    """Return the schema of the setting's patients, with its constants and those of a variant."""
+    schema = source_named(setting.source).schema
     given = schema.constants.model_dump() | dict(setting.constants) | dict(constants)
     return schema.model_copy(update={"constants": Constants.model_validate(given)})
 
 
 def patients_hash(parts: Parts) -> str:
-    """A short hash of who trains and who judges; the last digits of a value do not count."""
+    """A short hash of the training and test patients, insensitive to the last digits of values."""
     digest = sha256()
     for cohort in (parts.train, parts.test):
         for numbers in (cohort.values, cohort.gaps):
@@ -108,17 +107,6 @@ def patients_hash(parts: Parts) -> str:
     return digest.hexdigest()[:12]
 
 
-def partition_facts(cohort: Cohort) -> dict[str, float]:
-    """Return what tab:dataset says about a set of patients."""
-    return {
-        "patients": float(cohort.patients),
-        "event_rate": float(cohort.event.mean()),
-        "group_share": float(cohort.group.mean()),
-        "missing_rate": float(1 - cohort.observed.mean()),
-        "mean_gap": float(np.mean(cohort.gaps)),
-    }
-
-
 def _relevant(method: str, setting: Setting) -> Setting:
-    """A method without a promise does not know the budget: one trial serves every ε."""
+    """A method without a guarantee ignores the budget, so one trial serves every ε."""
     return setting if is_private(method) else replace(setting, epsilon=0.0, delta=0.0)

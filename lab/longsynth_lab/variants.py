@@ -1,7 +1,7 @@
-"""Variants: a method under another public rule or other constants, as a row of its own.
+"""Variants: a method with another public rule or other constants, as a separate row.
 
-A row's name is the method's, or the method's and the variant's: "dp-markov, threshold 3". Every
-setting that a search tries is a variant, so what a search found can be judged by its name.
+A row's name is that of the method, or of the method and the variant: "dp-markov, threshold 3".
+Every setting that a search tries is a variant, so its results can be evaluated by name.
 """
 
 import json
@@ -23,6 +23,7 @@ from longsynth.sampling.model import Model
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Refused
 from longsynth.system.workers import one_thread
+from longsynth_lab.errors import LabCode
 from longsynth_lab.experiments import REFERENCES, Constant
 
 APART = ", "  # between a method's name and its variant's
@@ -31,14 +32,14 @@ Value = str | float
 
 @dataclass(frozen=True)
 class Variant:
-    """A method, and constants of the schema where they are not the defaults."""
+    """A method, and the constants of the schema that differ from their defaults."""
 
     method: Method
     constants: Mapping[str, Value] = field(default_factory=dict)  # a radius in parts of √(T·V)
 
     @property
     def settings(self) -> str:
-        """Everything that tells it from another variant of the method, as text."""
+        """Everything that distinguishes it from other variants of the method, as text."""
         rule: dict[str, object] = asdict(self.method) if is_dataclass(self.method) else {}
         return json.dumps([self.method.name, rule, dict(self.constants)], sort_keys=True)
 
@@ -55,17 +56,21 @@ class Variant:
 
 
 def base_of(name: str) -> str:
-    """The method that a row is a variant of."""
+    """Return the method of a row."""
     return name.partition(APART)[0]
 
 
 def variant_of(name: str) -> Variant:
-    """What a row's name stands for."""
+    """Return the method and constants that a row's name stands for."""
     base, _, setting = name.partition(APART)
     if not setting:
         return Variant(method_named(base))
     if setting not in VARIANTS.get(base, {}):
-        raise Refused(f"'{base}' has no variant '{setting}': docs/rivals.md names some.")
+        raise Refused(
+            LabCode.NAME_UNKNOWN,
+            f"'{base}' has no variant '{setting}'.",
+            "docs/rivals.md names some.",
+        )
     return VARIANTS[base][setting]
 
 
@@ -146,7 +151,7 @@ def _constants(method: str) -> dict[str, Variant]:
 
 
 def _without(line: str, *, along_severity: bool = True) -> Choices:
-    """Shares that leave one line hardly anything."""
+    """Shares that leave almost nothing for one line."""
     little, much = (table | {line: 0.1} for table in (LITTLE, MUCH))
     return Choices(little, much, along_severity=along_severity)
 
@@ -155,7 +160,7 @@ MORE, LESS = 1.5, 1 / 1.5  # of what a line has now
 
 
 def _shares() -> dict[str, Choices]:
-    """Half as much again, or a third less, for one line; the others share the rest as before."""
+    """1.5 times the share, or two thirds of it, for one line; the others share the rest."""
     found = {}
     for line in LITTLE:
         for word, factor in (("more", MORE), ("less", LESS)):
@@ -195,7 +200,7 @@ MOVED: dict[str, tuple[Value, ...]] = {  # values of `trust`'s constants beside 
 
 
 def moved(constant: str, value: Value) -> str:
-    """The row of `trust` with one constant moved away from its default."""
+    """The row of `trust` with one constant changed."""
     return f"trust{APART}{constant} {value}"
 
 
@@ -219,7 +224,7 @@ VARIANTS: dict[str, dict[str, Variant]] = {
 
 
 def searched(method: str) -> tuple[str, ...]:
-    """The rows of a search: the method, and every variant that it might have been."""
+    """The rows of a search: the method and all its variants."""
     settings: Iterable[str] = VARIANTS[method]
     if method == "copula-score":
         settings = _shares()
@@ -229,5 +234,5 @@ def searched(method: str) -> tuple[str, ...]:
 
 
 def ablated() -> tuple[str, ...]:
-    """The default method, and the same without one of its parts."""
+    """The default method, complete and with one part removed at a time."""
     return "copula-score", *(f"copula-score{APART}{part}" for part in _ABLATIONS)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from longsynth.fit import fit
     from longsynth.methods.registry import METHODS, model_of
     from longsynth.plan import Plan, plan
+    from longsynth.reading.cohort_folder import CohortFolder, read_cohort
     from longsynth.reading.importing import import_cohort
     from longsynth.reading.records import Cohort
     from longsynth.reading.simulation import simulate, simulated_schema
-    from longsynth.reading.tables import CohortFolder, read_cohort
     from longsynth.release.folder import load_release
     from longsynth.release.run import run_fit
     from longsynth.release.verify import verify
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from longsynth.schema.file import load_schema
     from longsynth.schema.schema import Schema
     from longsynth.system.errors import CohortError, OverBudget, Refused, ReleaseError, SchemaError
-    from longsynth.writing.writer import write_cohort
+    from longsynth.writing.cohort import write_cohort
 
 __all__ = [
     "METHODS",
@@ -67,7 +67,7 @@ _PLACES = {  # where names are defined, as above
     "reading.importing": ("import_cohort",),
     "reading.records": ("Cohort",),
     "reading.simulation": ("simulate", "simulated_schema"),
-    "reading.tables": ("CohortFolder", "read_cohort"),
+    "reading.cohort_folder": ("CohortFolder", "read_cohort"),
     "release.folder": ("load_release",),
     "release.run": ("run_fit",),
     "release.verify": ("verify",),
@@ -76,7 +76,7 @@ _PLACES = {  # where names are defined, as above
     "schema.file": ("load_schema",),
     "schema.schema": ("Schema",),
     "system.errors": ("CohortError", "OverBudget", "Refused", "ReleaseError", "SchemaError"),
-    "writing.writer": ("write_cohort",),
+    "writing.cohort": ("write_cohort",),
 }
 
 

@@ -12,7 +12,7 @@ from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
 from longsynth.schema.file import dump
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats
-from longsynth.system.provenance import UNKNOWN, Origin
+from longsynth.system.origin import UNKNOWN, Origin
 
 
 @dataclass(frozen=True, slots=True)

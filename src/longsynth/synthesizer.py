@@ -18,7 +18,7 @@ from longsynth.methods import DEFAULT
 from longsynth.methods.registry import model_of
 from longsynth.plan import Plan, plan
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting
-from longsynth.reading.tables import CohortFolder
+from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.release.folder import Release, release_files
 from longsynth.sample import sample
 from longsynth.schema.file import dump, load_schema
@@ -171,8 +171,8 @@ def _table(frame: Frame, name: str) -> pa.Table:
 
 def _kind_of(frame: Frame) -> Callable[[pa.Table], Frame]:
     package = type(frame).__module__.partition(".")[0]
-    kinds: dict[str, Kind] = {"pandas": _pandas, "polars": _polars}
-    return kinds[package] if package in kinds else pa.table
+    kinds: dict[str, Kind] = {"pandas": _pandas, "polars": _polars, "pyarrow": pa.table}
+    return kinds.get(package, kinds["pyarrow"])
 
 
 def _pandas(table: pa.Table) -> Frame:

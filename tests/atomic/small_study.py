@@ -9,9 +9,9 @@ if __name__ == "__main__":
 
     from lab.miniature import miniature
     from longsynth.commands.__main__ import main
-    from longsynth_lab import study
+    from longsynth_lab import studies
 
-    study.paper_study = lambda *_: miniature()  # type: ignore[assignment]
-    study.run_population = partial(study.run_population, fresh=60)  # type: ignore[assignment]
+    studies.paper_study = lambda *_: miniature()  # type: ignore[assignment]
+    studies.run_population = partial(studies.run_population, fresh=60)  # type: ignore[assignment]
     sys.argv[1:] = ["bench", *sys.argv[1:]]
     main()

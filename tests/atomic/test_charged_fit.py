@@ -9,8 +9,7 @@ from atomic.outputs import Work
 from longsynth import run_fit
 from longsynth.govern.book import Book, init_book
 from longsynth.privacy.budget import Budget
-from longsynth.system.errors import OverBudget, Refused
-from longsynth.system.folders import notes
+from longsynth.system.errors import OverBudget, Refused, notes
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from longsynth.commands import exit as ending
-from longsynth.system.errors import ArithmeticFault, Refused
-from longsynth.system.folders import new_folder, noting
+from longsynth.system.errors import ArithmeticFault, Refused, noting
+from longsynth.system.folders import new_folder
 
 SPENT = "The charge is spent."
 

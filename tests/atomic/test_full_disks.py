@@ -24,8 +24,8 @@ RUNNER = """
 import functools, json, os, subprocess, sys
 sys.path.insert(0, {tests!r})
 from atomic.outputs import main_here
-from longsynth_lab import study
-study.run_population = functools.partial(study.run_population, fresh=60)
+from longsynth_lab import studies
+studies.run_population = functools.partial(studies.run_population, fresh=60)
 disk, options, jobs = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 if options:
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", disk], check=True)

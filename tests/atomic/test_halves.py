@@ -8,7 +8,7 @@ import pytest
 from atomic.outputs import AUDIT, Work, commands, main_here
 from longsynth import Cohort, read_cohort, simulate, simulated_schema, write_cohort
 from longsynth.system.errors import Refused
-from longsynth_lab import artefacts, study_plots
+from longsynth_lab.paper import artefacts, plots
 from longsynth_lab.results import Results
 
 
@@ -32,7 +32,7 @@ def test_a_figure_is_replaced_only_by_a_whole_one(
 
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "main.png").write_bytes(b"whole")
-    monkeypatch.setattr(study_plots, "plot_study", half)
+    monkeypatch.setattr(plots, "plot_study", half)
     monkeypatch.setattr(artefacts, "read_predictions", lambda _: None)
     monkeypatch.setattr(artefacts, "figure_frames", lambda *_: [])
     monkeypatch.setattr(artefacts, "seeds_frame", lambda _: None)

@@ -15,13 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from atomic.outputs import SMALL, main_here, start
-from longsynth.system.errors import Refused
-from longsynth.system.folders import notes
-from longsynth_lab import study
+from longsynth.system.errors import Refused, notes
+from longsynth_lab import studies
 from longsynth_lab.commands import paper as bench_paper
-from longsynth_lab.experiments import population_study
 from longsynth_lab.results import Row, is_whole, read_results
 from longsynth_lab.runner import run_experiments
+from longsynth_lab.studies import population_study
 
 STUDY = population_study(("independent",), (12.0,), (1, 2), 40, 60)
 
@@ -143,7 +142,7 @@ def test_a_stopped_study_ends_its_processes_keeps_its_cells_and_is_resumed(
     assert not list(out.rglob("*.partial"))
     kept = digests(out / "cells")
     assert kept
-    monkeypatch.setattr(study, "run_population", partial(study.run_population, fresh=60))
+    monkeypatch.setattr(studies, "run_population", partial(studies.run_population, fresh=60))
     code, _, said = main_here("bench", *wanted, "--seeds", "1", "--jobs", 1, "--resume")
     assert code == 0, said
     assert {name: digests(out / "cells")[name] for name in kept} == kept
@@ -156,7 +155,7 @@ def test_what_ends_tables_and_plots_says_how_to_go_on_too(
     def ending(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(study, "run_paper", ending)
+    monkeypatch.setattr(studies, "run_paper", ending)
     with pytest.raises((Refused, KeyboardInterrupt)) as stop:
         bench_paper(tmp_path, seeds=None, jobs=1, resume=True)
     said = " ".join([str(stop.value), *notes(stop.value)])

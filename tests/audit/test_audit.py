@@ -10,17 +10,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from audit.audit_support import changed, plain_schema, series, weighted
-from longsynth.audit.agreement import require_agreement
 from longsynth.audit.audit import audit
+from longsynth.audit.inputs import read_synthetic, require_agreement
+from longsynth.audit.ranking import Predictions
 from longsynth.audit.result import AuditResult, Source
-from longsynth.audit.synthetic_folder import read_synthetic
-from longsynth.audit.utility import Predictions, utility_scores
+from longsynth.audit.utility import utility_scores
 from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate, simulated_schema
 from longsynth.schema.schema import Schema
 from longsynth.show.audit_files import write_audit
-from longsynth.system.errors import CohortError, Refused
-from longsynth.writing.writer import write_cohort
+from longsynth.system.errors import Code, CohortError
+from longsynth.writing.cohort import write_cohort
+from refusals import refused
 from support import random_cohort, small_schema
 
 
@@ -190,7 +191,7 @@ def test_synthetic_weights_are_read_in_the_order_of_the_patients(tmp_path: Path)
 @pytest.mark.parametrize("wrong", [-1.0, np.nan, np.inf])
 def test_a_weight_that_is_none_is_refused(tmp_path: Path, wrong: float) -> None:
     write_cohort(tmp_path, simulated_schema(), [weighted(simulate(3, seed=3), [1, wrong, 1])])
-    with pytest.raises(CohortError, match="weight"):
+    with refused(Code.WEIGHTS_UNUSABLE, CohortError):
         read_synthetic(tmp_path)
 
 
@@ -201,7 +202,7 @@ def test_weights_or_ids_that_are_text_are_refused(tmp_path: Path) -> None:
         place = people.column_names.index(column)
         as_text = people.column(column).cast("string")
         pq.write_table(people.set_column(place, column, as_text), tmp_path / "patients.parquet")
-        with pytest.raises(CohortError, match="weight"):
+        with refused(Code.WEIGHTS_UNUSABLE, CohortError):
             read_synthetic(tmp_path)
 
 
@@ -215,9 +216,9 @@ def test_cohorts_must_describe_the_same_record() -> None:
         ({"max_gap": 7.0}, "max_gap"),
     ):
         other = schema.model_copy(update=change)
-        with pytest.raises(Refused, match=words) as refusal:
+        with refused(Code.COHORTS_DISAGREE) as refusal:
             require_agreement({"training": schema, "test": schema, "synthetic": other})
-        assert "one schema.yaml" in str(refusal.value)
+        assert words in str(refusal.value)
 
 
 def test_without_scikit_learn_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,5 +233,6 @@ def test_without_scikit_learn_the_remedy_is_named(monkeypatch: pytest.MonkeyPatc
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", absent)
     cohort = random_cohort(10, 1)
-    with pytest.raises(Refused, match=r"pip install 'longsynth\[audit\]'"):
+    with refused(Code.SKLEARN_MISSING) as refusal:
         audit(small_schema(), cohort, cohort, cohort)
+    assert "pip install 'longsynth[audit]'" in refusal.value.remedy

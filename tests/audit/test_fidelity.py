@@ -8,8 +8,8 @@ from audit.audit_support import changed, plain_schema, series, weighted
 from longsynth.audit.fidelity import fidelity_scores
 from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate, simulated_schema
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from support import random_cohort, small_schema
 
 
@@ -224,5 +224,5 @@ def test_a_value_without_meaning_comes_with_its_reason() -> None:
     for score in scores:
         assert np.isfinite(score.value) or score.note, score.metric
     notes = {s.metric: s.note for s in scores}
-    assert notes["marginal_ks_x"] == "never seen in one of the cohorts"
+    assert notes["marginal_ks_x"] == "never observed in one of the cohorts"
     assert notes["prevalence_error_group1"] == "one of the cohorts has nobody in this group"

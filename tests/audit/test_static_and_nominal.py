@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 from audit.audit_support import changed
-from longsynth.audit.agreement import require_agreement
 from longsynth.audit.attacks.attribute import attribute_scores
-from longsynth.audit.attacks.canary import Refit, canary_record, canary_scores
 from longsynth.audit.audit import audit
 from longsynth.audit.fidelity import fidelity_scores
-from longsynth.audit.summaries import columns_of, feature_names, summaries
+from longsynth.audit.inputs import require_agreement
+from longsynth.audit.refit import Refit, canary_record, canary_scores
+from longsynth.audit.view import columns_of, feature_names, summaries
 from longsynth.encoding.rows import seen
 from longsynth.reading.records import Cohort
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
-from longsynth.system.errors import Refused
+from longsynth.system.errors import Code
+from refusals import refused
 from ward import MISSING, NAMES, SLOTS, STATIC, VARIABLES, ward_cohort, ward_schema
 
 BLOOD, RHYTHM, DOSE = NAMES.index("blood"), NAMES.index("rhythm"), NAMES.index("dose")
@@ -245,5 +246,6 @@ def test_cohorts_that_mean_something_else_by_a_variable_are_refused() -> None:
         for v in VARIABLES
     ]
     for variables, said in ((other, "with levels f, m"), (moving, "sex measured over time")):
-        with pytest.raises(Refused, match=said):
+        with refused(Code.COHORTS_DISAGREE) as refusal:
             require_agreement({"train": ward_schema(), "test": ward_schema(variables=variables)})
+        assert said in str(refusal.value)

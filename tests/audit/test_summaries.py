@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from audit.audit_support import plain_schema, series
-from longsynth.audit.summaries import feature_names, summaries
+from longsynth.audit.view import feature_names, summaries
 from support import random_cohort, small_schema
 
 

@@ -7,15 +7,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from audit.audit_support import changed, plain_schema, series, weighted
-from longsynth.audit.intervals import interval
-from longsynth.audit.utility import (
-    DIRECTIONS,
-    Predictions,
-    base_rate,
-    curves,
-    train_and_predict,
-    utility_scores,
-)
+from longsynth.audit.metric import interval
+from longsynth.audit.ranking import Predictions, curves
+from longsynth.audit.utility import UTILITY, base_rate, train_and_predict, utility_scores
 from longsynth.reading.simulation import simulate, simulated_schema
 
 
@@ -162,9 +156,10 @@ def test_intervals_contain_their_value_repeat_and_shrink_with_patients() -> None
     first, again = (utility_scores(small, bootstrap=100, seed=3) for _ in range(2))
     assert first == again
     assert first != utility_scores(small, bootstrap=100, seed=4)
+    directions = {metric.name: metric.better for metric in UTILITY}
     for score, wide in zip(first, utility_scores(large, bootstrap=100), strict=True):
         assert score.lower <= score.value <= score.upper
-        assert score.better == DIRECTIONS[score.metric]
+        assert score.better == directions[score.metric]
         assert wide.upper - wide.lower < score.upper - score.lower
     assert all(np.isnan(s.lower) and np.isnan(s.upper) for s in utility_scores(small))
 

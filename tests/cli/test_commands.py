@@ -11,15 +11,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import preloaded
 from longsynth.methods import DEFAULT
 
 PROMISE = ["--epsilon", "12", "--delta", "1e-5", "--method", "trust", "--accounting", "zcdp"]
 
 
 def longsynth(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return preloaded.longsynth(*arguments, cwd=cwd, environment=environment())
+
+
+def longsynth_alone(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """As a newcomer starts it, with nothing loaded."""
     command = [sys.executable, "-W", "error", "-m", "longsynth.commands", *map(str, arguments)]
-    environment = os.environ | {"NO_COLOR": "1", "COLUMNS": "120"}
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment())
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"NO_COLOR": "1", "COLUMNS": "120"}
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +93,7 @@ def test_a_run_holds_what_it_says_and_nothing_else(work: Path) -> None:
         "schema.yaml",
         "statistics.json",
     ]
-    assert "may not leave" in (run / "internal/NOT_FOR_RELEASE.md").read_text()
+    assert "without any protection" in (run / "internal/NOT_FOR_RELEASE.md").read_text()
     assert json.loads((run / "internal/cohort.json").read_text())["patients"] == 150
 
 
@@ -154,7 +163,7 @@ def test_a_large_delta_is_called_out(work: Path) -> None:
     done = longsynth("plan", work / "kept/schema.yaml", "--patients", 10**6, *PROMISE)
     text = " ".join(done.stdout.split())
     assert "above 1/(10·N) = 1e-07" in text
-    assert "Advised is 1e-07 or less" in text
+    assert "use 1e-07 or less" in text
 
 
 def test_the_papers_own_ledger_can_be_planned(work: Path, tmp_path: Path) -> None:
@@ -193,7 +202,7 @@ def test_a_misread_cohort_can_be_seen_before_the_budget_is_spent(
     assert found["rows_without_usable_time"] == 1
     assert found["labels_set_to_the_first_level"]["group"] == 150
     shown = longsynth("check", folder)
-    assert "must not leave" in shown.stdout
+    assert "do not share" in shown.stdout
     assert shown.returncode == 0
 
 
@@ -228,25 +237,28 @@ def refusals(work: Path, tmp: Path) -> dict[str, tuple[list[object], str]]:
     bad_yaml.write_text("longsynth: 1\nslots: 0\n")
     return {
         "no such cohort": (["fit", tmp / "nowhere", *PROMISE, "--out", out], "is not a folder"),
-        "existing target": ([*fit[:-1], work, *PROMISE], "exists already"),
-        "epsilon zero": ([*fit, "--epsilon", 0, "--delta", "1e-5"], "usual range"),
-        "delta one": ([*fit, "--epsilon", 1, "--delta", 1], "ten times the number"),
-        "delta nan": ([*fit, "--epsilon", 1, "--delta", "nan"], "ten times the number"),
-        "unknown method": ([*fit, *PROMISE, "--method", "magic"], "choose bootstrap"),
+        "existing target": ([*fit[:-1], work, *PROMISE], "[output-exists]"),
+        "epsilon zero": ([*fit, "--epsilon", 0, "--delta", "1e-5"], "[budget-unusable]"),
+        "delta one": ([*fit, "--epsilon", 1, "--delta", 1], "[budget-unusable]"),
+        "delta nan": ([*fit, "--epsilon", 1, "--delta", "nan"], "[budget-unusable]"),
+        "unknown method": ([*fit, *PROMISE, "--method", "magic"], "bootstrap"),
         "unknown accounting": ([*fit, *PROMISE, "--accounting", "rdp"], "accounting"),
         "missing option": (fit, "epsilon"),
         "unknown command": (["fitt"], "fit"),
-        "bad schema": (["plan", bad_yaml, "--patients", 5, *PROMISE], "line 2"),
-        "no schema": (["plan", tmp / "none.yaml", "--patients", 5, *PROMISE], "does not exist"),
+        "bad schema": (["plan", bad_yaml, "--patients", 5, *PROMISE], "[schema-invalid]"),
+        "no schema": (["plan", tmp / "none.yaml", "--patients", 5, *PROMISE], "[file-missing]"),
         "no patients": (
             ["plan", cohort / "schema.yaml", "--patients", 0, *PROMISE],
-            "at least one",
+            "[no-patients]",
         ),
-        "bad condition": ([*sample, "--where", "event"], "name=level"),
+        "bad condition": ([*sample, "--where", "event"], "[option-unusable]"),
         "unknown level": ([*sample, "--where", "site=Z"], "A, B, C"),
-        "condition twice": ([*sample, "--where", "site=A", "--where", "site=B"], "twice"),
-        "not a release": (["ledger", cohort], "cannot be read"),
-        "sample from a run": (["sample", work / "run", *sample[2:]], "is a run: give"),
+        "condition twice": (
+            [*sample, "--where", "site=A", "--where", "site=B"],
+            "[option-unusable]",
+        ),
+        "not a release": (["ledger", cohort], "[not-a-release]"),
+        "sample from a run": (["sample", work / "run", *sample[2:]], "[not-a-release]"),
     }
 
 
@@ -272,13 +284,13 @@ def test_a_method_without_a_guarantee_stays_internal(work: Path, tmp_path: Path)
     assert {line["noise"] for line in facts["ledger"]} == {"NOT PRIVATE"}
     done = longsynth("sample", run / "internal", "--patients", 20, "--seed", 1, "--out", out)
     assert done.returncode == 0, done.stderr
-    assert "must not leave" in done.stdout
-    assert "may not leave" in (out / "NOT_FOR_RELEASE.md").read_text()
+    assert "do not share" in done.stdout
+    assert "without any" in (out / "NOT_FOR_RELEASE.md").read_text()
     assert longsynth("verify", run / "internal").returncode == 1
     assert longsynth("verify", work / "run/release", out).returncode == 1
     refused = longsynth("fit", work / "kept", *PROMISE, "--method", "bootstrap", "--out", out)
     assert refused.returncode == 2
-    assert "leave out --epsilon" in refused.stderr
+    assert "[not-private]" in refused.stderr
 
 
 def test_methods_are_listed_with_their_guarantee() -> None:
@@ -287,7 +299,7 @@ def test_methods_are_listed_with_their_guarantee() -> None:
         assert any(name in line and "NOT PRIVATE" in line for line in lines)
     for name in ("dp-markov", "dp-score", "trust", "copula-score"):
         assert any(name in line and "(ε, δ) per patient" in line for line in lines)
-    assert lines[-1] == f"`longsynth fit` takes {DEFAULT}, unless --method names another."
+    assert lines[-1] == f"`longsynth fit` uses {DEFAULT} unless you give --method."
 
 
 def test_help_starts_light_and_names_every_command() -> None:
@@ -317,9 +329,9 @@ def test_no_option_or_variable_can_choose_or_seed_the_noise() -> None:
 
 
 def test_the_demo_runs_end_to_end(tmp_path: Path) -> None:
-    done = longsynth("demo", "--out", tmp_path / "demo", cwd=tmp_path)
+    done = longsynth_alone("demo", "--out", tmp_path / "demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "checks hold" in done.stdout
+    assert "checks passed" in done.stdout
     assert "heart_rate" in done.stdout
     internal = tmp_path / "demo/run/internal"
     assert (internal / "distributions.png").stat().st_size > 10_000

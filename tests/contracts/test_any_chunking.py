@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import longsynth.reading.streams
+import longsynth.reading.by_patient
 from longsynth import fit, model_of, plan
 from longsynth.engines import kernel
 from longsynth.engines.local import sum_over
@@ -18,10 +18,10 @@ from longsynth.methods.method import PrivateMethod
 from longsynth.methods.registry import METHODS
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution, Shared, Sums
+from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.reading.records import Cohort, Patients
-from longsynth.reading.tables import CohortFolder
 from longsynth.release.synthetic_folder import Recipe, write_synthetic
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 from support import earlier, random_cohort, small_schema
 
 PRIVATE = [name for name, method in METHODS.items() if isinstance(method, PrivateMethod)]
@@ -104,7 +104,7 @@ def test_files_in_any_order_with_any_ids_give_the_same_integers(
 ) -> None:
     cohort, found = random_cohort(PATIENTS, seed=6), []
     for batch in (4096, 13):
-        monkeypatch.setattr(longsynth.reading.streams, "BATCH", batch)
+        monkeypatch.setattr(longsynth.reading.by_patient, "BATCH", batch)
         for text in (False, True):
             for order in (None, np.random.default_rng(1)):
                 path = tmp_path / f"{batch}-{text}-{order is None}"

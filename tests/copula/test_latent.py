@@ -23,7 +23,7 @@ from longsynth.sampling.copula.marginal import Marginal
 from longsynth.sampling.copula.ruler import Ruler
 from longsynth.sampling.covariance import Spectrum
 from longsynth.sampling.score import ScorePath, noise_levels
-from longsynth.schema.layout import layout_of
+from longsynth.schema.record import layout_of
 
 EVENTS = np.array([0, 1, 0, 1])
 

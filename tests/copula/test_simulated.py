@@ -8,7 +8,7 @@ from numpy.random import SeedSequence
 
 from copula.fitted import bundle_of
 from longsynth import model_of, sample, simulate, simulated_schema
-from longsynth.audit.game.fast_noise import FastNoise
+from longsynth.audit.game.trials import FastNoise
 from longsynth.bundle import Bundle
 from longsynth.methods.private.copula import calibration
 from longsynth.methods.private.copula.assembly import drawn

@@ -13,8 +13,8 @@ from longsynth.release.folder import load_release
 from longsynth.release.run import run_fit
 from longsynth.release.synthetic_folder import Recipe, write_synthetic
 from longsynth.schema.schema import Schema
-from longsynth.show.dossier.writing import write_dossier
-from longsynth.writing.writer import write_cohort
+from longsynth.show.dossier.build import write_dossier
+from longsynth.writing.cohort import write_cohort
 from ward import VARIABLES, ward_cohort, ward_schema
 
 SCRIPT = "<script>alert('x')</script>"

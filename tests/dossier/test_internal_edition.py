@@ -9,7 +9,7 @@ import pytest
 from dossier.conftest import World
 from dossier.test_public_edition import Elements
 from longsynth.release.folder import load_release
-from longsynth.show.dossier.audited.audit_file import Audit, Panels, Score
+from longsynth.show.dossier.audited.audit_file import Audit, Panels, ScoreRecord
 from longsynth.show.dossier.audited.verdicts import Verdict, verdicts
 
 
@@ -42,16 +42,16 @@ def test_every_variable_is_shown_and_the_audit_names_the_release(world: World) -
         assert along == (not variable.static and variable.kind != "nominal")
 
 
-def score(section: str, row: str, metric: str, *value: float | None, **more: Any) -> Score:
+def score(section: str, row: str, metric: str, *value: float | None, **more: Any) -> ScoreRecord:
     low = value[1] if len(value) > 1 else None
     high = value[2] if len(value) > 2 else None
     base = {"model": "", "weighted": True, "better": "none", "note": ""} | more
-    return Score(
+    return ScoreRecord(
         section=section, row=row, metric=metric, value=value[0], lower=low, upper=high, **base
     )
 
 
-def found(*scores: Score) -> dict[str, Verdict]:
+def found(*scores: ScoreRecord) -> dict[str, Verdict]:
     empty = {"real": {}, "training": {}, "synthetic": {}}
     panels = Panels(
         format=1,
@@ -83,7 +83,7 @@ def test_an_attack_that_failed_is_never_called_proof() -> None:
 def test_an_attack_that_succeeded_is_called_so() -> None:
     verdict = mia(0.7, 0.65, 0.75, control=(0.5, 0.45, 0.55))
     assert verdict.tone == "poor"
-    assert "look into it before release" in verdict.says
+    assert "investigate before release" in verdict.says
 
 
 def test_an_attack_below_one_half_counts_as_far_above() -> None:
@@ -99,9 +99,9 @@ def test_an_attack_within_reach_of_chance_is_left_open() -> None:
 def test_an_audit_without_attacks_says_that_nothing_can_be_said() -> None:
     said = found()
     assert said["Membership attack by distance"].tone == "open"
-    assert "Cannot be judged" in said["Membership attack by distance"].says
+    assert "Cannot be evaluated" in said["Membership attack by distance"].says
     assert "None were planted" in said["Canaries"].says
-    assert "Cannot be judged" in said["Use for prediction"].says
+    assert "Cannot be evaluated" in said["Use for prediction"].says
 
 
 def likeness(*ours: float) -> Verdict:
@@ -122,10 +122,10 @@ def test_likeness_is_never_claimed_beyond_what_two_real_cohorts_show() -> None:
 @pytest.mark.parametrize(
     ("ours", "tone", "words"),
     [
-        ((0.80, 0.75, 0.85), "good", "not established, nor ruled out"),
+        ((0.80, 0.75, 0.85), "good", "neither shown nor ruled out"),
         ((0.70, 0.65, 0.75), "poor", "worse than training on real"),
         ((0.55, 0.45, 0.65), "poor", "not shown to be better than guessing"),
-        ((0.80,), "open", "Without intervals nothing more can be said"),
+        ((0.80,), "open", "Without intervals, no conclusion is possible"),
     ],
 )
 def test_use_is_judged_against_real_training_and_guessing(

@@ -19,11 +19,10 @@ from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate, simulated_schema
 from longsynth.release.folder import load_release
 from longsynth.release.run import run_fit
-from longsynth.show.dossier.gather import gather
-from longsynth.show.dossier.noise import draw, noised
-from longsynth.show.dossier.public.promise import promise, up
-from longsynth.show.dossier.writing import write_dossier
-from longsynth.writing.writer import write_cohort
+from longsynth.show.dossier.build import release_facts, write_dossier
+from longsynth.show.dossier.public.facts import Facts, generate_population, noised
+from longsynth.show.dossier.public.guarantee import guarantee, percent_up
+from longsynth.writing.cohort import write_cohort
 from support import constant_add
 from ward import ward_cohort, ward_schema
 
@@ -130,36 +129,36 @@ def test_it_states_the_promise_the_ledger_and_the_fingerprint(world: World) -> N
     assert "NOT FOR RELEASE" not in said
     # the same sentences of the statement, in numbers
     statement = (world.release / "STATEMENT.md").read_text()
-    limit = promise(gather(world.release))
+    limit = guarantee(bundle.ledger)
     assert f"| area under the ROC curve | {limit.auc} |" in statement
-    assert f"| found, at 1 % false alarms | {limit.found} |" in statement
+    assert f"| found, at 1 % false alarms | {limit.detected} |" in statement
 
 
 def test_a_limit_is_never_stated_below_what_the_ledger_allows(world: World) -> None:
-    facts = gather(world.release)
-    mu, normal = sqrt(2 * facts.bundle.ledger.spent), NormalDist()
-    found = promise(facts)
-    assert float(found.right) >= 100 * normal.cdf(mu / 2)
-    for alarms, limit in found.rates:
+    ledger = load_release(world.release).ledger
+    mu, normal = sqrt(2 * ledger.spent), NormalDist()
+    stated = guarantee(ledger)
+    assert float(stated.correct) >= 100 * normal.cdf(mu / 2)
+    for alarms, limit in stated.rates:
         rate = float(alarms.split()[0]) / 100
         assert float(limit.split()[0]) >= 100 * normal.cdf(normal.inv_cdf(rate) + mu) - 1e-6
-    assert up(0.12345, 1) == "12.4"
-    assert up(0.9999, 1) == "100.0"
+    assert percent_up(0.12345) == "12.4"
+    assert percent_up(0.9999) == "100.0"
 
 
 def test_bands_of_noise_are_wider_where_the_noise_is(world: World) -> None:
     """With a tenth of the stated σ a missing share moves far less."""
-    facts = gather(world.release)
+    facts = release_facts(world.release)
     calm = {
         name: replace(r, entry=replace(r.entry, sigma=r.entry.sigma / 10))
         for name, r in facts.bundle.released.items()
     }
     calmer = replace(facts, bundle=replace(facts.bundle, released=calm))
 
-    def width(found: object) -> float:
-        spread = draw(found, 4).spread  # type: ignore[arg-type]
-        assert spread is not None
-        return float(np.mean([v["missing"]["all"] for v in spread["variables"]]))
+    def width(facts: Facts) -> float:
+        noise = generate_population(facts, 4).noise
+        assert noise is not None
+        return float(np.mean([v["missing"]["all"] for v in noise["variables"]]))
 
     assert width(facts) > 2 * width(calmer) > 0
 
@@ -211,4 +210,4 @@ def test_a_governed_and_signed_release_prints_its_form_and_who_signed(tmp_path: 
     assert "Fitted by data engineer; signed by data steward" in said
     assert "\nlongsynth verify release --key KEY.pub</code>" in text
     assert "No budget book was kept" in said
-    assert "The noise is not drawn here" in said
+    assert "They do not show the effect of the noise" in said

@@ -9,6 +9,7 @@ import pytest
 from dossier.conftest import World, audit_of, draw, fit
 from longsynth.commands.__main__ import main
 from longsynth.govern.keys import make_keys
+from longsynth.system.errors import Code
 
 
 def refused(*arguments: object, capfd: pytest.CaptureFixture[str]) -> str:
@@ -32,8 +33,8 @@ def test_a_folder_without_a_release_is_refused(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "page.html"
-    assert "holds no release" in refused(tmp_path, "--out", out, capfd=capfd)
-    assert "holds no release" in refused(tmp_path / "nowhere", "--out", out, capfd=capfd)
+    assert f"[{Code.NOT_A_RELEASE}]" in refused(tmp_path, "--out", out, capfd=capfd)
+    assert f"[{Code.NOT_A_RELEASE}]" in refused(tmp_path / "nowhere", "--out", out, capfd=capfd)
     assert not out.exists()
 
 
@@ -70,7 +71,9 @@ def test_a_signature_of_something_else_is_refused(
     make_keys(tmp_path / "key")
     key = load_private(tmp_path / "key")
     (folder / "signature.json").write_bytes(signature_json(signature_of(b"other", key, None)))
-    assert "does not fit" in refused(folder, "--out", tmp_path / "page.html", capfd=capfd)
+    assert f"[{Code.RELEASE_ALTERED}]" in refused(
+        folder, "--out", tmp_path / "page.html", capfd=capfd
+    )
 
 
 def test_an_audit_of_another_release_is_refused(
@@ -133,7 +136,7 @@ def test_an_audit_that_was_altered_is_refused(
     path.write_text(json.dumps(changed(json.loads(path.read_text()), how)))
     wish = ("--audit", tmp_path / "audit", "--out", tmp_path / "page.html", "--redraws", 0)
     said = refused(world.release, *wish, capfd=capfd)
-    assert "audit again" in said or "cannot be read" in said
+    assert "[audit-unusable]" in said
 
 
 def test_a_folder_that_is_no_audit_is_refused(
@@ -148,9 +151,11 @@ def test_nothing_is_overwritten_and_the_name_says_what_it_is(
 ) -> None:
     there = tmp_path / "page.html"
     there.write_text("mine")
-    assert "exists already" in refused(world.release, "--out", there, capfd=capfd)
+    assert f"[{Code.OUTPUT_EXISTS}]" in refused(world.release, "--out", there, capfd=capfd)
     assert there.read_text() == "mine"
-    assert ".html" in refused(world.release, "--out", tmp_path / "page", capfd=capfd)
+    assert f"[{Code.OPTION_UNUSABLE}]" in refused(
+        world.release, "--out", tmp_path / "page", capfd=capfd
+    )
 
 
 def test_a_form_that_the_release_does_not_name_is_refused(
@@ -158,7 +163,7 @@ def test_a_form_that_the_release_does_not_name_is_refused(
 ) -> None:
     form = Path(__file__).parents[2] / "examples/governance.yaml"
     wish = ("--governance", form, "--out", tmp_path / "page.html")
-    assert "another form" in refused(world.release, *wish, capfd=capfd)
+    assert f"[{Code.FORM_MISMATCH}]" in refused(world.release, *wish, capfd=capfd)
 
 
 def test_without_chromium_a_pdf_is_refused_before_anything_is_written(
@@ -169,5 +174,5 @@ def test_without_chromium_a_pdf_is_refused_before_anything_is_written(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     said = refused(world.release, "--out", tmp_path / "page.html", "--pdf", capfd=capfd)
-    assert "needs Chromium" in said
+    assert f"[{Code.PDF_UNAVAILABLE}]" in said
     assert list(tmp_path.iterdir()) == []

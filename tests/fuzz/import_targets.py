@@ -25,11 +25,11 @@ from fuzz.parquet_inputs import (
     write_parquet,
 )
 from leaks.sentinels import MARK
-from longsynth.reading.importing import Format, import_cohort
+from longsynth.reading.importing import import_cohort
 from longsynth.system.errors import Refused
 from readers.small_sources import MEDS_ROWS, SCHEMA, meds, omop, omop_duckdb, omop_tables
 
-FORMS: tuple[Format, ...] = ("meds", "omop")
+FORMS: tuple[str, ...] = ("meds", "omop")
 TIMES = (None, 0, 1_577_865_600_000_000, 2**63 - 1, -(2**63), -(10**17), 10**17)  # in µs
 
 
@@ -94,7 +94,7 @@ def _change(path: Path, rng: Generator) -> None:
 
 def _import(folder: Path, rng: Generator) -> list[str]:
     (source,) = [path for path in folder.iterdir() if path.name != "schema.yaml"]
-    form: dict[str, Format] = {"long": "events", "duckdb": "omop"}
+    form: dict[str, str] = {"long": "events", "duckdb": "omop"}
     told: list[str] = []
     import_cohort(
         form.get(source.name, source.name),  # type: ignore[arg-type]
@@ -176,7 +176,7 @@ ODD: dict[pa.DataType, Callable[[Generator, int], pa.Array]] = {
 
 def _cells(folder: Path, rng: Generator) -> list[str]:
     (source,) = [path for path in folder.iterdir() if path.name != "schema.yaml"]
-    form: Format = "meds" if source.name == "meds" else "omop"
+    form: str = "meds" if source.name == "meds" else "omop"
     try:
         found = _others(form, source, folder)
     except Refused as refusal:
@@ -186,7 +186,7 @@ def _cells(folder: Path, rng: Generator) -> list[str]:
     return []
 
 
-def _others(form: Format, source: Path, folder: Path) -> list[Any]:
+def _others(form: str, source: Path, folder: Path) -> list[Any]:
     import_cohort(form, str(source), folder / "schema.yaml", folder / "out")
     tables = [
         pq.read_table(folder / f"out/{name}.parquet") for name in ("patients", "observations")
@@ -201,7 +201,7 @@ def _others(form: Format, source: Path, folder: Path) -> list[Any]:
 
 
 @cache
-def _reference(form: Format) -> list[Any]:
+def _reference(form: str) -> list[Any]:
     folder = made_once() / f"reference {form}"
     folder.mkdir()
     (folder / "schema.yaml").write_text(json.dumps(SCHEMA))

@@ -20,14 +20,14 @@ from fuzz.parquet_inputs import any_parquet, parquet_cells
 from fuzz.text_inputs import TEXT
 from fuzz.type_inputs import TYPES
 from fuzz.yaml_inputs import any_schema
-from longsynth.audit.synthetic_folder import read_synthetic
-from longsynth.commands.check import check
+from longsynth.audit.inputs import read_synthetic
+from longsynth.commands.data import check
 from longsynth.fit import fit
 from longsynth.methods.registry import model_of
 from longsynth.plan import plan
+from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.reading.importing import Imported, import_cohort
 from longsynth.reading.records import Cohort
-from longsynth.reading.tables import CohortFolder
 from longsynth.release.disclosed import read_disclosed
 from longsynth.release.folder import load_release
 from longsynth.release.run import run_fit

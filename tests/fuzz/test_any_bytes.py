@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from fuzz.cohorts import PEOPLE, ROWS, csv_text, write_csv, write_typed
 from leaks.sentinels import MARK, found_in_error
 from longsynth.govern.provenance import read_provenance
+from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.reading.importing import import_cohort
-from longsynth.reading.tables import CohortFolder
 from longsynth.release.disclosed import FACTS, read_disclosed
 from longsynth.release.folder import read_release
 from longsynth.release.synthetic_folder import RECIPE, read_recipe

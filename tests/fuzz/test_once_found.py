@@ -13,10 +13,10 @@ import pytest
 
 from fuzz.cohorts import ROWS, SCHEMA, typed, write_typed
 from leaks.sentinels import MARK
-from longsynth.audit.synthetic_folder import read_synthetic
+from longsynth.audit.inputs import read_synthetic
 from longsynth.govern.provenance import read_provenance
 from longsynth.methods.registry import model_of
-from longsynth.reading.tables import CohortFolder
+from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.release.disclosed import FACTS, NUMBERS, read_disclosed
 from longsynth.release.disclosed import SCHEMA as SCHEMA_FILE
 from longsynth.release.folder import read_release

@@ -10,7 +10,7 @@ from fuzz.kind import PROMISE, Fault, Kind
 from fuzz.mutation import one_of
 from longsynth.fit import fit
 from longsynth.plan import plan
-from longsynth.reading.tables import CohortFolder
+from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.system.errors import Refused
 
 

@@ -44,11 +44,11 @@ def new_book(path: Path) -> Book:
 
 
 def spent(book: Book, dataset: str) -> Fraction:
-    return book.read().balance.standings[dataset].spent
+    return book.read().balance.accounts[dataset].spent
 
 
 def fits(book: Book, dataset: str) -> int:
-    return book.read().balance.standings[dataset].fits
+    return book.read().balance.accounts[dataset].fits
 
 
 def failures(book: Book, *heads: str) -> list[str]:

@@ -108,27 +108,27 @@ def test_verify_prints_the_head_and_ends_with_0_or_1(path: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "refusal_code"),
     [
-        (["init", "BOOK"], "exists already"),
-        (["init", "FOLDER/new", "--owner", "a|b"], "cannot stand as a name"),
-        (["grant", "BOOK", "--dataset", "ward A"], "a cap is never changed"),
-        (["grant", "BOOK", "--dataset", "b", "--parent", "c"], "has no dataset 'c'"),
-        (["grant", "FOLDER/none", "--dataset", "b"], "there is no budget book"),
-        (["show", "FOLDER"], "is a folder"),
-        (["verify", "FOLDER/none"], "there is no budget book"),
-        (["verify", "BOOK", "--head", "latest"], "a head is 64 digits"),
+        (["init", "BOOK"], "output-exists"),
+        (["init", "FOLDER/new", "--owner", "a|b"], "name-unusable"),
+        (["grant", "BOOK", "--dataset", "ward A"], "cap-fixed"),
+        (["grant", "BOOK", "--dataset", "b", "--parent", "c"], "dataset-unknown"),
+        (["grant", "FOLDER/none", "--dataset", "b"], "file-missing"),
+        (["show", "FOLDER"], "book-unusable"),
+        (["verify", "FOLDER/none"], "file-missing"),
+        (["verify", "BOOK", "--head", "latest"], "head-malformed"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_refusal_is_one_sentence_and_exit_code_2(
-    path: Path, arguments: list[str], sentence: str
+    path: Path, arguments: list[str], refusal_code: str
 ) -> None:
     before = path.read_bytes()
     real = [a.replace("BOOK", str(path)).replace("FOLDER", str(path.parent)) for a in arguments]
     done = budget(*real, *(["--epsilon", 4, "--delta", 1e-6] if real[0] == "grant" else []))
     assert done.code == 2
-    assert sentence in done.err
+    assert f"[{refusal_code}]" in done.err
     assert done.err.startswith("longsynth: ")
     assert done.err.count("\n") == 1
     assert path.read_bytes() == before

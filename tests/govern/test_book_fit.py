@@ -13,8 +13,8 @@ from govern.book_support import failures, fits, forked, in_a_new_python, new_boo
 from longsynth import OverBudget, Refused, run_fit, simulate, simulated_schema
 from longsynth.govern.book import Book, init_book
 from longsynth.privacy.budget import Budget
-from longsynth.system.provenance import surroundings
-from longsynth.writing.writer import write_cohort
+from longsynth.system.origin import surroundings
+from longsynth.writing.cohort import write_cohort
 from support import NoNoise
 
 PROMISE = {"epsilon": 4.0, "delta": 1e-5, "method": "trust", "accounting": "zcdp"}

@@ -62,7 +62,7 @@ def test_a_charge_that_the_disk_has_no_room_for_is_refused_and_the_book_stays_wh
     done = in_a_new_python("book_support.charge_on_a_full_disk", str(book.path), "ward A", 500)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Refused: ")
-    assert "the disk is full or failing. Nothing was released" in done.stdout
+    assert "the disk is full or failing. Free some space. Nothing was released" in done.stdout
     assert failures(book) == []
     before = fits(book, "ward A")
     Book(book.path).charge("ward A", share(500))

@@ -15,17 +15,6 @@ from numpy.random import default_rng
 from scipy.special import smirnov
 
 from longsynth import Refused, plan
-from longsynth.audit.game.forgery import (
-    FORGERIES,
-    Exposed,
-    below_the_lift,
-    exposed,
-    less_noise,
-    no_noise,
-    on_every_other,
-    one_or_two,
-    the_same_on_all,
-)
 from longsynth.bundle import Bundle
 from longsynth.govern.keys import load_private, make_keys
 from longsynth.methods.fact import Fact, each, facts_of
@@ -51,7 +40,18 @@ from longsynth.release.noise_check import (
 )
 from longsynth.release.verify import sign, verify
 from longsynth.schema.schema import Schema
-from longsynth_lab.printed import AS_PRINTED
+from longsynth_lab.forgery import (
+    FORGERIES,
+    Exposed,
+    below_the_lift,
+    exposed,
+    less_noise,
+    no_noise,
+    on_every_other,
+    one_or_two,
+    the_same_on_all,
+)
+from longsynth_lab.paper.section_v import AS_PRINTED
 from support import earlier
 from ward import ward_cohort, ward_schema
 
@@ -115,7 +115,7 @@ def test_honest_noise_passes_verify_and_its_probability_is_said(name: str, tmp_p
     findings = verify(release)
     assert all(finding.good for finding in findings)
     said = [f.sentence for f in findings]
-    assert sum("no one can prove that from the numbers alone" in s for s in said) == 1
+    assert sum("The numbers alone cannot prove that" in s for s in said) == 1
     assert sum("look like noise of the stated size" in s for s in said) == 1
 
 

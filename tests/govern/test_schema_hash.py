@@ -20,7 +20,7 @@ from longsynth.schema.file import dump
 from longsynth.schema.mapping import Codes, Dataset, Moment, Source
 from longsynth.schema.schema import Labels, Protected, SlotRule
 from longsynth.schema.variable import Variable
-from longsynth_lab.printed import AS_PRINTED
+from longsynth_lab.paper.section_v import AS_PRINTED
 from support import random_cohort, small_plan, small_schema
 
 SECRET = 0.123456789  # of one patient, say
@@ -179,7 +179,7 @@ def test_a_constant_that_someone_chose_is_stated_with_every_digit(
         (tmp_path / name).write_bytes(content)
     findings = verify(tmp_path)
     assert all(finding.good for finding in findings)
-    assert any(f"constants set by hand: {told};" in finding.sentence for finding in findings)
+    assert any(f"constants set by hand: {told}." in finding.sentence for finding in findings)
 
 
 def test_a_release_does_not_hide_what_was_chosen(tmp_path: Path) -> None:

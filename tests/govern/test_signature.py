@@ -26,7 +26,7 @@ from numpy.random import SeedSequence
 from typer.testing import CliRunner
 
 from longsynth import Bundle, Refused, fit, load_release
-from longsynth.audit.game.fast_noise import FastNoise
+from longsynth.audit.game.trials import FastNoise
 from longsynth.commands.app import app
 from longsynth.govern.keys import (
     SIGNATURE,
@@ -45,7 +45,9 @@ from longsynth.govern.provenance import Provenance
 from longsynth.privacy.noise import OPENDP
 from longsynth.release.folder import Release, release_files
 from longsynth.release.verify import sign, signer_named, verify
+from longsynth.system.errors import Code
 from longsynth.system.folders import as_json
+from refusals import refused
 from support import ConstantNoise, NoNoise, random_cohort, small_plan
 
 FITTER, STEWARD = "data engineer", "data steward"
@@ -120,8 +122,8 @@ def sentences(release: Path, key: Path | None = None) -> str:
 def test_a_signed_release_holds_with_the_signers_key(signed: Path, keys: Path) -> None:
     assert failures(signed, keys / "steward.pub") == []
     told = sentences(signed, keys / "steward.pub")
-    assert f"signed by {STEWARD} with the key given" in told
-    assert f"{FITTER} fitted and {STEWARD} signed" in told
+    assert f"signed by {STEWARD} with the key you gave" in told
+    assert f"{FITTER} fitted it and {STEWARD} signed it" in told
 
 
 def test_a_signature_is_the_only_file_that_signing_adds(release: Path, keys: Path) -> None:
@@ -140,11 +142,11 @@ def test_a_signed_release_is_used_like_any_other(signed: Path, bundle: Bundle) -
 
 def test_without_a_key_verify_says_what_it_cannot_show(release: Path, keys: Path) -> None:
     assert failures(release) == []
-    assert "no one signed it: these checks show consistency, not who made it" in sentences(release)
+    assert "not signed: these checks show consistency" in sentences(release)
     sign(release, load_private(keys / "steward"), signer=STEWARD)
     assert failures(release) == []
     fingerprint = load_public(keys / "steward.pub").fingerprint
-    assert f"with key {fingerprint}; give --key to check whose key that is" in sentences(release)
+    assert f"with key {fingerprint}. Whose key that is was not checked" in sentences(release)
 
 
 def test_an_unsigned_release_fails_where_a_key_is_asked_for(release: Path, keys: Path) -> None:
@@ -168,7 +170,7 @@ def test_a_consistent_relabelling_of_test_noise_fails_only_with_a_key(
     assert failures(forged) == [], "consistent: verify alone cannot know"
     assert failures(forged, keys / "steward.pub")
     shutil.copy(signed / SIGNATURE, forged / SIGNATURE)
-    assert any("does NOT fit manifest.json" in f for f in failures(forged))
+    assert any("is NOT a valid signature" in f for f in failures(forged))
     (forged / SIGNATURE).unlink()
     sign(forged, load_private(keys / "stranger"), signer=STEWARD)
     assert failures(forged) == []
@@ -216,9 +218,12 @@ UNSIGNABLE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "a method that is not private": (not_private, "NOT PRIVATE"),
     "an internal file": (edited(lambda r: (r / "cohort.json").write_text("{}")), "'cohort.json'"),
     "an internal folder": (edited(lambda r: (r / "internal").mkdir()), "'internal'"),
-    "a changed statement": (edited(lambda r: (r / "STATEMENT.md").write_text("ε = 0")), "NOT what"),
+    "a changed statement": (
+        edited(lambda r: (r / "STATEMENT.md").write_text("ε = 0")),
+        "NOT follow",
+    ),
     "a missing file": (edited(lambda r: (r / "ledger.json").unlink()), "lacks ledger.json"),
-    "a run": (lambda f: edited(lambda r: r.rename(f / "release"))(f) and f, "give"),
+    "a run": (lambda f: edited(lambda r: r.rename(f / "release"))(f) and f, "is a run"),
     "nothing": (lambda f: f / "nowhere", "is not a folder"),
 }
 
@@ -227,9 +232,9 @@ UNSIGNABLE: dict[str, tuple[Callable[[Path], Path], str]] = {
 def test_what_fails_a_check_cannot_be_signed(what: str, keys: Path, tmp_path: Path) -> None:
     make, sentence = UNSIGNABLE[what]
     folder = make(tmp_path)
-    with pytest.raises(Refused, match="cannot be signed") as refused:
+    with refused(Code.NOT_SIGNABLE) as caught:
         sign(folder, load_private(keys / "steward"), signer=STEWARD)
-    assert sentence in str(refused.value)
+    assert sentence in str(caught.value)
     assert not list(tmp_path.rglob("*signature*")), "nothing was written"
 
 
@@ -238,7 +243,7 @@ def test_what_fails_a_check_cannot_be_signed(what: str, keys: Path, tmp_path: Pa
 )
 def test_who_fitted_does_not_sign(name: str, bundle: Bundle, keys: Path, tmp_path: Path) -> None:
     release = write(bundle, tmp_path / "r", fitted_by=name)
-    with pytest.raises(Refused, match="someone else"):
+    with refused(Code.NOT_SIGNABLE):
         sign(release, load_private(keys / "nameless"), signer=FITTER)
     assert not (release / SIGNATURE).exists()
 
@@ -259,7 +264,7 @@ def test_a_signature_of_the_fitter_fails_for_everyone(bundle: Bundle, tmp_path: 
 def test_a_name_that_is_not_the_keys_fails(release: Path, keys: Path) -> None:
     sign(release, load_private(keys / "steward"), signer="someone else")
     (failure,) = failures(release, keys / "steward.pub")
-    assert f"signed by someone else, but the key given is that of {STEWARD}" in failure
+    assert f"signed by someone else, but the key you gave belongs to {STEWARD}" in failure
 
 
 def test_without_names_the_signature_holds_and_says_what_it_lacks(
@@ -268,12 +273,12 @@ def test_without_names_the_signature_holds_and_says_what_it_lacks(
     release = write(bundle, tmp_path / "r", fitted_by=None)
     sign(release, load_private(keys / "nameless"))
     assert failures(release, keys / "nameless.pub") == []
-    assert "who fitted is not named" in sentences(release)
+    assert "who fitted it is not named" in sentences(release)
 
 
 def test_a_signature_is_not_replaced(signed: Path, keys: Path) -> None:
     before = (signed / SIGNATURE).read_bytes()
-    with pytest.raises(Refused, match=r"signed already.*remove .*signature\.json"):
+    with refused(Code.NOT_SIGNABLE):
         sign(signed, load_private(keys / "stranger"), signer="stranger")
     assert (signed / SIGNATURE).read_bytes() == before
 
@@ -310,7 +315,7 @@ def flipped(name: str) -> Callable[[Path], object]:
     return apply
 
 
-NO_FIT, NO_SIGNATURE = "does NOT fit manifest.json", "is not a signature that longsynth writes"
+NO_FIT, NO_SIGNATURE = "is NOT a valid signature", "is not a signature that longsynth writes"
 FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
     "another signer": (stated(signer="someone else"), NO_FIT),
     "no signer": (stated(signer=None), NO_FIT),
@@ -355,7 +360,7 @@ FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
     "a folder": (instead(lambda p: p.mkdir()), "not a file that longsynth writes"),
     "a pipe": (instead(os.mkfifo), "not a file that longsynth writes"),
     "one bit of the manifest": (flipped("manifest.json"), "manifest.json"),
-    "one bit of the statement": (flipped("STATEMENT.md"), "STATEMENT.md is NOT"),
+    "one bit of the statement": (flipped("STATEMENT.md"), "STATEMENT.md does NOT"),
     "one bit of the numbers": (flipped("statistics.json"), ""),
     "another name for the fitter": (
         lambda f: (f / "manifest.json").write_text(
@@ -375,7 +380,7 @@ def test_a_forged_or_hostile_signature_is_found_with_and_without_a_key(
     for key in (None, keys / "steward.pub"):
         found = failures(signed, key)
         assert any(sentence in f for f in found), found
-        assert not any("a check ended with" in f for f in found), found
+        assert not any("a check stopped with" in f for f in found), found
 
 
 @settings(max_examples=60, deadline=None)
@@ -441,7 +446,7 @@ def test_a_key_that_others_can_open_is_refused_with_its_remedy(tmp_path: Path, m
 @pytest.mark.parametrize("taken", ["key", "key.pub"])
 def test_no_key_is_replaced(tmp_path: Path, taken: str) -> None:
     (tmp_path / taken).write_text("precious")
-    with pytest.raises(Refused, match="exists already"):
+    with refused(Code.OUTPUT_EXISTS):
         make_keys(tmp_path / "key")
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [(taken, "precious")]
 
@@ -454,7 +459,7 @@ def test_half_a_pair_does_not_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_key_in_no_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="cannot be created"):
+    with refused(Code.OUTPUT_NOT_WRITTEN):
         make_keys(tmp_path / "nowhere" / "key")
 
 
@@ -462,12 +467,12 @@ def test_a_passphrase_protects_the_key(tmp_path: Path) -> None:
     public = make_keys(tmp_path / "key", passphrase=b"long enough")
     assert load_private(tmp_path / "key", b"long enough").public.raw == public.raw
     assert b"ENCRYPTED" in (tmp_path / "key").read_bytes()
-    with pytest.raises(Refused, match="protected by a passphrase"):
+    with refused(Code.PASSPHRASE_WRONG):
         load_private(tmp_path / "key")
-    with pytest.raises(Refused, match="passphrase is wrong"):
+    with refused(Code.PASSPHRASE_WRONG):
         load_private(tmp_path / "key", b"another")
     make_keys(tmp_path / "open")
-    with pytest.raises(Refused, match="has no passphrase"):
+    with refused(Code.PASSPHRASE_WRONG):
         load_private(tmp_path / "open", b"one too many")
 
 
@@ -475,7 +480,7 @@ def test_the_public_key_keeps_the_name(tmp_path: Path) -> None:
     make_keys(tmp_path / "key", name="Dr. O'Neil, ward 7")
     assert load_public(tmp_path / "key.pub").name == "Dr. O'Neil, ward 7"
     for wrong in ("", "two\nlines", "x" * 101, "<b>"):
-        with pytest.raises(Refused, match="cannot stand as a name"):
+        with refused(Code.NAME_UNUSABLE):
             make_keys(tmp_path / "other", name=wrong)
 
 
@@ -509,13 +514,13 @@ def ec_key(folder: Path) -> Path:
 
 
 def test_the_wrong_file_is_told_from_the_right_one(tmp_path: Path, keys: Path) -> None:
-    with pytest.raises(Refused, match="not a private key"):
+    with refused(Code.KEY_UNUSABLE):
         load_private(keys / "steward.pub")
-    with pytest.raises(Refused, match=r"is a private key: give steward\.pub"):
+    with refused(Code.KEY_UNUSABLE):
         load_public(keys / "steward")
-    with pytest.raises(Refused, match="no Ed25519 key"):
+    with refused(Code.KEY_UNUSABLE):
         load_private(ec_key(tmp_path))
-    with pytest.raises(Refused, match="no Ed25519 key"):
+    with refused(Code.KEY_UNUSABLE):
         load_public(tmp_path / "ec.pub")
 
 
@@ -553,7 +558,7 @@ def test_a_key_file_that_is_none_is_refused_not_a_crash(
     with pytest.raises(Refused):
         load_private(path)
     (finding,) = failures(signed, path)
-    assert "a check ended with" not in finding
+    assert "a check stopped with" not in finding
 
 
 def test_the_name_comes_from_the_public_key_beside_the_private_one(
@@ -564,12 +569,12 @@ def test_the_name_comes_from_the_public_key_beside_the_private_one(
     assert signer_named(None, steward, private) == STEWARD
     assert signer_named("Data  Steward", steward, private) == STEWARD
     assert signer_named("someone", nameless, load_private(nameless)) == "someone"
-    with pytest.raises(Refused, match=f"is the key of {STEWARD}"):
+    with refused(Code.OPTIONS_CONFLICT):
         signer_named("someone", steward, private)
     shutil.copy(steward, tmp_path / "alone")
     assert signer_named(None, tmp_path / "alone", private) is None
     shutil.copy(keys / "stranger.pub", public_path(tmp_path / "alone"))
-    with pytest.raises(Refused, match="does not belong"):
+    with refused(Code.KEY_UNUSABLE):
         signer_named(None, tmp_path / "alone", private)
 
 
@@ -599,7 +604,7 @@ def test_the_commands_make_a_key_sign_and_verify(release: Path, tmp_path: Path) 
     key = tmp_path / "key"
     code, told = run("keygen", "--out", key, "--name", STEWARD)
     assert code == 0
-    assert "it has no passphrase, so whoever can read this file can sign" in told
+    assert "no passphrase, so anyone who can read this file can sign" in told
     code, told = run("sign", release, "--key", key)
     assert code == 0
     assert "ε = 4, δ = 1e-05 to each of 80 patients" in told
@@ -615,7 +620,7 @@ def test_the_command_says_when_no_names_were_given(bundle: Bundle, tmp_path: Pat
     release = write(bundle, tmp_path / "r", fitted_by=None)
     run("keygen", "--out", tmp_path / "key")
     _, told = run("sign", release, "--key", tmp_path / "key")
-    assert "two people took part is not shown" in told
+    assert "does not show that two people took part" in told
     assert "`fit --by` and `sign --by`" in told
 
 
@@ -625,11 +630,11 @@ def test_an_encrypted_key_signs_with_its_passphrase_and_not_without(
     key, phrase = tmp_path / "key", tmp_path / "phrase"
     phrase.write_text("long enough\n")
     code, told = run("keygen", "--out", key, "--passphrase-file", phrase)
-    assert (code, "it needs its passphrase" in told) == (0, True)
+    assert (code, "protected by its passphrase" in told) == (0, True)
     code, told = run("sign", release, "--key", key)
-    assert (code, "give --passphrase-file" in told) == (2, True)
+    assert (code, "--passphrase-file" in told) == (2, True)
     code, _ = run("sign", release, "--key", key, "--passphrase-file", phrase)
     assert (code, failures(release, public_path(key))) == (0, [])
     phrase.write_text("\n")
     code, told = run("keygen", "--out", tmp_path / "k2", "--passphrase-file", phrase)
-    assert (code, "begins with an empty line" in told) == (2, True)
+    assert (code, "first line" in told) == (2, True)

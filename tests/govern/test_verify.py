@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from longsynth import Bundle, Refused, ReleaseError, fit, load_release, model_of
+from longsynth import Bundle, Refused, fit, load_release, model_of
 from longsynth.govern.provenance import Provenance
 from longsynth.privacy.curator import Curator
 from longsynth.privacy.ledger import Ledger
@@ -21,7 +21,9 @@ from longsynth.release.folder import ALLOWED, Release, release_files
 from longsynth.release.statement import ledger_json, odds_in_words, statement
 from longsynth.release.synthetic_folder import Recipe, write_synthetic
 from longsynth.release.verify import verify
+from longsynth.system.errors import Code
 from longsynth.system.folders import as_json
+from refusals import refused
 from support import NoNoise, random_cohort, small_plan, small_schema
 
 
@@ -109,7 +111,7 @@ def linked(release: Path) -> None:
     (release / "STATEMENT.md").symlink_to(release.parent / "elsewhere")
 
 
-ALTERED = "ledger.json is NOT what"
+ALTERED = "ledger.json does NOT follow"
 BROKEN = "is not the JSON that longsynth writes"
 TAMPERING: dict[str, tuple[Callable[[Path], None], str]] = {
     "a number": (
@@ -130,7 +132,7 @@ TAMPERING: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "an unledgered statistic": (
         change_json("statistics.json", lambda c: c.update(raw=[1, 2])),
-        "statistics.json is NOT what",
+        "statistics.json does NOT follow",
     ),
     "a note in the manifest": (
         change_json("manifest.json", lambda c: c.update(note="patient 7")),
@@ -143,11 +145,11 @@ TAMPERING: dict[str, tuple[Callable[[Path], None], str]] = {
     "a note in the ledger": (ledger(note="patient 7"), ALTERED),
     "a comment in the schema": (
         lambda r: (r / "schema.yaml").write_text((r / "schema.yaml").read_text() + "# patient 7"),
-        "schema.yaml is NOT what",
+        "schema.yaml does NOT follow",
     ),
     "the statement": (
         lambda r: (r / "STATEMENT.md").write_text("ε = 0.1"),
-        "STATEMENT.md is NOT what",
+        "STATEMENT.md does NOT follow",
     ),
     "a link": (linked, "STATEMENT.md is not a file"),
     "a foreign file": (lambda r: (r / "notes.csv").write_text("x"), "also holds 'notes.csv'"),
@@ -157,7 +159,7 @@ TAMPERING: dict[str, tuple[Callable[[Path], None], str]] = {
     "a smaller ε": (ledger(epsilon=1.0), ALTERED),
     "another accounting": (ledger(accounting="paper"), ALTERED),
     "no accounting": (ledger(accounting="none"), BROKEN),
-    "more patients": (ledger(patients=81), "STATEMENT.md is NOT what"),
+    "more patients": (ledger(patients=81), "STATEMENT.md does NOT follow"),
     "no patients": (ledger(patients=0), BROKEN),
     "endless patients": (ledger(patients=10**400), BROKEN),
     "patients in words": (ledger(patients="80"), BROKEN),
@@ -243,7 +245,7 @@ def test_test_noise_is_marked_and_refused_later(tmp_path: Path) -> None:
     bundle = fit(random_cohort(80, 1), small_plan(80), noise=NoNoise())
     release = write(bundle, tmp_path / "release")
     assert "TEST-ONLY" in (release / "STATEMENT.md").read_text()
-    with pytest.raises(ReleaseError, match="protects nobody"):
+    with refused(Code.NOT_PRIVATE):
         load_release(release)
     assert any("protects nobody" in f for f in failures(release))
 
@@ -252,9 +254,9 @@ def test_what_was_disclosed_cannot_be_released() -> None:
     curator = Curator(Ledger(None, 3))
     found = curator.disclose("records", "everything", np.arange(3))
     bundle = Bundle("trust", small_schema().resolved(3), curator.ledger, {"records": found})
-    with pytest.raises(ReleaseError, match="NOT PRIVATE"):
+    with refused(Code.NOT_PRIVATE):
         release_files(Release(bundle))
-    with pytest.raises(TypeError, match="no promise"):
+    with pytest.raises(TypeError, match="no guarantee"):
         ledger_json("trust", curator.ledger)
 
 
@@ -297,7 +299,7 @@ def test_a_sample_of_another_release_is_found(
     copies: tuple[Bundle, Path, Path], tmp_path: Path
 ) -> None:
     other = write(fit(random_cohort(80, 1), small_plan(80)), tmp_path / "other")
-    assert any("NOT drawn from this release" in f for f in failures(other, copies[2]))
+    assert any("NOT sampled from this release" in f for f in failures(other, copies[2]))
 
 
 def test_another_seed_is_found(copies: tuple[Bundle, Path, Path]) -> None:
@@ -311,11 +313,10 @@ def test_a_folder_without_a_recipe_cannot_be_verified(
     copies: tuple[Bundle, Path, Path], recipe: str
 ) -> None:
     (copies[2] / "synthetic.json").write_text(recipe)
-    assert failures(copies[1], copies[2]) == [
-        f"{copies[2] / 'synthetic.json'} is not the JSON that longsynth writes."
-    ]
+    (failure,) = failures(copies[1], copies[2])
+    assert failure.startswith(f"{copies[2] / 'synthetic.json'} is not the JSON")
     (copies[2] / "synthetic.json").unlink()
-    assert "was not written by `longsynth sample`" in failures(copies[1], copies[2])[0]
+    assert "has no synthetic.json" in failures(copies[1], copies[2])[0]
 
 
 def test_a_foreign_file_among_synthetic_ones_is_found(copies: tuple[Bundle, Path, Path]) -> None:

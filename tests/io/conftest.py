@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from longsynth.reading.cohort_folder import read_cohort
 from longsynth.reading.records import Cohort
-from longsynth.reading.tables import read_cohort
 
 SCHEMA = {
     "longsynth": 1,

@@ -9,10 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import longsynth.reading.by_patient
-import longsynth.reading.streams
-from longsynth.reading.by_patient import Order, order_of, read_numbers
+import longsynth.reading.parquet
+from longsynth.reading.by_patient import Order, order_of
+from longsynth.reading.cohort_folder import CohortFolder
+from longsynth.reading.parquet import read_numbers
 from longsynth.reading.records import Cohort
-from longsynth.reading.tables import CohortFolder
 from longsynth.schema.file import dump
 from support import small_schema, write_folder
 
@@ -61,13 +62,13 @@ def test_arrow_and_duckdb_read_the_same_records(
     seed: int, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     schema = dump(small_schema())
-    monkeypatch.setattr(longsynth.reading.streams, "BATCH", size)
+    monkeypatch.setattr(longsynth.reading.by_patient, "BATCH", size)
     folder = write_folder(tmp_path / "sorted", schema, *ragged(seed, sort=True))
     with CohortFolder(folder) as source:
-        assert source._streams._plain
-        assert source._streams._rise
+        assert source._streams._by_arrow
+        assert source._streams._rising
     straight = read(folder)
-    monkeypatch.setattr(longsynth.reading.streams, "_has_numbers_alone", lambda *_: False)
+    monkeypatch.setattr(longsynth.reading.by_patient, "_has_only_numbers", lambda *_: False)
     queried = read(folder)
     assert same(straight[0], queried[0])
     assert straight[1] == queried[1]
@@ -113,7 +114,7 @@ def test_the_order_of_ids_is_found(ids: list[int | None], order: Order, tmp_path
 def test_ids_that_fall_between_two_batches_are_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(longsynth.reading.by_patient, "ROWS", 2)
+    monkeypatch.setattr(longsynth.reading.parquet, "ROWS_OF_NUMBERS", 2)
     file = tmp_path / "ids.parquet"
     pq.write_table(pa.table({"id": [3, 4, 1, 2]}), file)
     assert not order_of(file, "id").rising

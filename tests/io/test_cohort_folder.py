@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from longsynth.reading.by_patient import ROWS
+from longsynth.reading.cohort_folder import CohortFolder, read_cohort
+from longsynth.reading.parquet import ROWS_OF_NUMBERS as ROWS
 from longsynth.reading.simulation import simulate, simulated_schema
-from longsynth.reading.tables import CohortFolder, read_cohort
-from longsynth.system.errors import CohortError, Refused, SchemaError
-from longsynth.writing.writer import write_cohort
+from longsynth.system.errors import Code, CohortError, Refused, SchemaError
+from longsynth.writing.cohort import write_cohort
 
 Read = Callable[..., list[Any]]
 Write = Callable[..., Path]
@@ -342,7 +342,7 @@ def test_an_id_that_is_not_utf_8_is_nobodys(read: Read, example: Example) -> Non
 
 def test_a_patients_id_that_is_not_utf_8_or_too_long_is_refused(folder: Write) -> None:
     for ids in (not_utf8(b"\xff", b"\xfe"), ["x" * 1025, "b"]):
-        assert "an id that can be read" in refusal(folder(None, {"patient_id": ids}))
+        refusal(folder(None, {"patient_id": ids}), Code.PATIENT_IDS)
     assert read_cohort(folder({"patient_id": ["x" * 1024] * 3}, {"patient_id": ["x" * 1024, "b"]}))
 
 
@@ -525,67 +525,91 @@ def twice(table: dict[str, Any], column: str, name: str) -> pa.Table:
     return pa.table(table).append_column(name, pa.table(table).column(column))
 
 
-MISTAKES: dict[str, tuple[Any, Any, str]] = {
-    "no time": (without(SECRET_ROWS, "time"), {}, "observations table has no column 'time'"),
-    "no variable": (without(SECRET_ROWS, "pulse"), {}, "map it in schema.yaml with 'column:'"),
-    "no id in observations": (without(SECRET_ROWS, "patient_id"), {}, "no column 'patient_id'"),
-    "no id in patients": ({}, without(SECRET_PEOPLE, "patient_id"), "no column 'patient_id'"),
-    "no group": ({}, without(SECRET_PEOPLE, "group"), "patients table has no column 'group'"),
-    "no site": ({}, without(SECRET_PEOPLE, "site"), "patients table has no column 'site'"),
+MISTAKES: dict[str, tuple[Any, Any, Code, str]] = {  # and what the refusal names
+    "no time": (without(SECRET_ROWS, "time"), {}, Code.COLUMN_MISSING, "'time'"),
+    "no variable": (without(SECRET_ROWS, "pulse"), {}, Code.COLUMN_MISSING, "'pulse'"),
+    "no id in observations": (
+        without(SECRET_ROWS, "patient_id"),
+        {},
+        Code.COLUMN_MISSING,
+        "'patient_id'",
+    ),
+    "no id in patients": (
+        {},
+        without(SECRET_PEOPLE, "patient_id"),
+        Code.COLUMN_MISSING,
+        "'patient_id'",
+    ),
+    "no group": ({}, without(SECRET_PEOPLE, "group"), Code.COLUMN_MISSING, "'group'"),
+    "no site": ({}, without(SECRET_PEOPLE, "site"), Code.COLUMN_MISSING, "'site'"),
     "other capitals": (
         pa.table(SECRET_ROWS).rename_columns(["patient_id", "Time", "pulse", "oxygen"]),
         {},
-        "It has patient_id, Time, pulse, oxygen.",
+        Code.COLUMN_MISSING,
+        "patient_id, Time, pulse, oxygen",
     ),
-    "column twice": (twice(SECRET_ROWS, "pulse", "pulse"), {}, "'pulse' twice"),
+    "column twice": (twice(SECRET_ROWS, "pulse", "pulse"), {}, Code.COLUMN_TWICE, "'pulse'"),
     "column twice but for capitals": (
         twice(SECRET_ROWS, "pulse", "Pulse"),
         {},
-        "'pulse' twice, capitals aside: rename one",
+        Code.COLUMN_TWICE,
+        "'pulse'",
     ),
-    "id twice": ({}, {"patient_id": ["SECRET_A", "SECRET_A"]}, "give every patient one row"),
+    "id twice": ({}, {"patient_id": ["SECRET_A", "SECRET_A"]}, Code.PATIENT_IDS, "twice"),
     "id twice, as numbers": (
         {"patient_id": [77_317_731, 77_317_731, 1]},
         {"patient_id": [77_317_731, 77_317_731]},
-        "give every patient one row",
+        Code.PATIENT_IDS,
+        "twice",
     ),
-    "no id": ({}, {"patient_id": ["SECRET_A", None]}, "row without an id that can be read"),
-    "nobody": ({}, pa.table(SECRET_PEOPLE).slice(0, 0), "patient table is empty"),
+    "no id": ({}, {"patient_id": ["SECRET_A", None]}, Code.PATIENT_IDS, "without a readable id"),
+    "nobody": ({}, pa.table(SECRET_PEOPLE).slice(0, 0), Code.NO_PATIENTS, "empty"),
     "text as a variable": (
         {"pulse": ["SECRET_PULSE", "77317734", "1e999"]},
         {},
-        "column 'pulse' of the observations table is stored as string. A fit reads integers",
+        Code.COLUMN_TYPE,
+        "'pulse' of the observations table is stored as string",
     ),
-    "list as a variable": ({"pulse": [[77_317_731.0], [], None]}, {}, "is stored as list. A fit"),
-    "struct as a variable": ({"pulse": [{"SECRET": 1}] * 3}, {}, "is stored as struct. A fit"),
-    "time stamp as a variable": ({"pulse": STAMPED}, {}, "let `longsynth import` convert"),
-    "list as a label": ({}, {"group": [["SECRET_G"], []]}, "'group' of the patients table is"),
+    "list as a variable": ({"pulse": [[77_317_731.0], [], None]}, {}, Code.COLUMN_TYPE, "list"),
+    "struct as a variable": ({"pulse": [{"SECRET": 1}] * 3}, {}, Code.COLUMN_TYPE, "struct"),
+    "time stamp as a variable": ({"pulse": STAMPED}, {}, Code.COLUMN_TYPE, "`longsynth import`"),
+    "list as a label": ({}, {"group": [["SECRET_G"], []]}, Code.COLUMN_TYPE, "'group'"),
     "time stamp as a label": (
         {},
         {"site": STAMPED[:2]},
-        "is stored as timestamp. A fit reads text",
+        Code.COLUMN_TYPE,
+        "timestamp",
     ),
-    "list as a time": ({"time": [[77_317_731.0], [], []]}, {}, "'time' of the observations table"),
-    "text as a time": ({"time": ["77317731", "SECRET", ""]}, {}, "let `longsynth import` convert"),
-    "time stamp as hours": ({"time": STAMPED}, {}, "Write 'time: {unit: timestamp}'"),
+    "list as a time": ({"time": [[77_317_731.0], [], []]}, {}, Code.COLUMN_TYPE, "'time'"),
+    "text as a time": (
+        {"time": ["77317731", "SECRET", ""]},
+        {},
+        Code.COLUMN_TYPE,
+        "`longsynth import`",
+    ),
+    "time stamp as hours": ({"time": STAMPED}, {}, Code.COLUMN_TYPE, "'time: {unit: timestamp}'"),
     "fractions as ids": (
         {"patient_id": [77_317_731.0, 1.0, 2.0]},
         {},
-        "is stored as double. A fit reads whole numbers of up to 64 bits with a sign, or text",
+        Code.COLUMN_TYPE,
+        "double",
     ),
     "decimals as ids": (
         {},
         {"patient_id": [Decimal("77317731"), Decimal(2)]},
-        "is stored as decimal128. A fit reads whole numbers",
+        Code.COLUMN_TYPE,
+        "decimal128",
     ),
 }
 
 
-def refusal(path: Path | str) -> str:
+def refusal(path: Path | str, code: Code) -> str:
     """What is said when a folder cannot be read, from opening it to the last patient."""
     with pytest.raises(Refused) as refused, CohortFolder(path) as source:
         list(source.batches())
     message = str(refused.value)
+    assert refused.value.code == code, message
+    assert refused.value.remedy
     assert "SECRET" not in message
     assert "773177" not in message
     assert refused.value.__cause__ is None
@@ -597,16 +621,15 @@ def refusal(path: Path | str) -> str:
 def test_a_public_mistake_is_refused_with_a_remedy_and_without_quoting_a_patient(
     case: str, folder: Write
 ) -> None:
-    rows, people, said = MISTAKES[case]
+    rows, people, code, named = MISTAKES[case]
     rows = SECRET_ROWS | rows if isinstance(rows, dict) else rows
     people = SECRET_PEOPLE | people if isinstance(people, dict) else people
-    assert said in refusal(folder(rows, people))
+    assert named in refusal(folder(rows, people), code)
 
 
 def test_numbers_are_no_time_stamps(folder: Write) -> None:
-    message = refusal(folder(SECRET_ROWS, SECRET_PEOPLE, time={"unit": "timestamp"}))
-    assert "is stored as double. A fit reads time stamps or dates" in message
-    assert "Write 'time: {unit: hours}'" in message
+    path = folder(SECRET_ROWS, SECRET_PEOPLE, time={"unit": "timestamp"})
+    assert "'time: {unit: hours}'" in refusal(path, Code.COLUMN_TYPE)
 
 
 def test_time_stamps_of_96_bits_are_refused(folder: Write) -> None:
@@ -614,21 +637,21 @@ def test_time_stamps_of_96_bits_are_refused(folder: Write) -> None:
     table = pq.read_table(path / "observations.parquet")
     table = table.set_column(1, "time", pa.array([0, 1, 2]).cast(pa.timestamp("us")))
     pq.write_table(table, path / "observations.parquet", use_deprecated_int96_timestamps=True)
-    assert "is stored as fixed_size_binary. A fit reads time stamps" in refusal(path)
+    assert "fixed_size_binary" in refusal(path, Code.COLUMN_TYPE)
 
 
 def test_a_missing_folder_and_a_missing_table_are_named(folder: Write) -> None:
     path = folder(SECRET_ROWS, SECRET_PEOPLE)
-    assert refusal(path / "nowhere").endswith("is not a folder: give the cohort's folder.")
-    assert "is not a folder" in refusal(path / "schema.yaml")
+    for no_folder in (path / "nowhere", path / "schema.yaml"):
+        assert str(no_folder) in refusal(no_folder, Code.COHORT_INCOMPLETE)
     for table in ("observations", "patients"):
         (path / f"{table}.parquet").unlink()
-        assert refusal(path).endswith(f"has no {table}.parquet: add the table.")
+        assert f"{table}.parquet" in refusal(path, Code.COHORT_INCOMPLETE)
         (path / f"{table}.csv").mkdir()
-        assert refusal(path).endswith(f"has no {table}.parquet: add the table.")
+        assert f"{table}.parquet" in refusal(path, Code.COHORT_INCOMPLETE)
         (path / f"{table}.csv").rmdir()
         (path / f"{table}.csv").write_text("SECRET,77317731")
-        assert "turn the folder into a cohort with `longsynth import events`" in refusal(path)
+        assert "`longsynth import events`" in refusal(path, Code.COHORT_INCOMPLETE)
         path = folder(SECRET_ROWS, SECRET_PEOPLE)
 
 
@@ -668,7 +691,7 @@ def test_a_damaged_parquet_file_is_refused(
     path = folder(SECRET_ROWS, SECRET_PEOPLE) if text else folder(people={"site": [1, 2]})
     file = path / f"{table}.parquet"
     file.write_bytes(DAMAGE[case](file.read_bytes()))
-    assert "damaged?" in refusal(path)
+    refusal(path, Code.FILE_UNREADABLE)
 
 
 # What was repaired
@@ -746,5 +769,5 @@ def test_duckdb_shows_no_progress_of_its_own(tmp_path: Path) -> None:
     schema = simulated_schema()
     write_cohort(tmp_path, schema, [simulate(5, seed=1)])
     with CohortFolder(tmp_path) as source:
-        found = source._connection.execute("SELECT current_setting('enable_progress_bar')")
+        found = source._session.connection.execute("SELECT current_setting('enable_progress_bar')")
         assert found.fetchall() == [(False,)]

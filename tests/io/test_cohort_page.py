@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from longsynth.reading.tables import read_cohort
+from longsynth.reading.cohort_folder import read_cohort
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "cohort.md").read_text("utf-8")

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from longsynth.reading.plain import LONGEST, column_types, is_plain
-from longsynth.reading.tables import CohortFolder
-from longsynth.writing.writer import write_cohort
+from longsynth.reading.cohort_folder import CohortFolder
+from longsynth.reading.parquet import LONGEST, column_types, is_safe
+from longsynth.writing.cohort import write_cohort
 from support import random_cohort, small_schema
 
 MANY = 2000
@@ -46,7 +46,7 @@ def test_only_sound_text_of_few_values_is_left_where_it_is(
     file = tmp_path / "patients.parquet"
     table = pa.table({"id": range(len(column)), "site": column})
     pq.write_table(table, file, row_group_size=len(column) // 2)
-    assert is_plain(file, dict(column_types(file))) is expected
+    assert is_safe(file, dict(column_types(file))) is expected
 
 
 @pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
@@ -71,20 +71,20 @@ def test_a_column_named_like_a_path_into_another_is_no_label(tmp_path: Path) -> 
     file = tmp_path / "patients.parquet"
     inner = pa.array([{"b": "north"}] * MANY)
     pq.write_table(pa.table({"a": inner, "a.b": ["north"] * MANY}), file)
-    assert not is_plain(file, {"a.b": pa.string()})
+    assert not is_safe(file, {"a.b": pa.string()})
 
 
 def test_a_wrong_byte_in_the_last_rows_is_found(tmp_path: Path) -> None:
     file = tmp_path / "patients.parquet"
     table = pa.table({"site": pa.chunked_array([text_of(b"a", b"b"), text_of(b"a", b"\xff")])})
     pq.write_table(table, file, row_group_size=2 * MANY)
-    assert not is_plain(file, dict(column_types(file)))
+    assert not is_safe(file, dict(column_types(file)))
 
 
 def test_labels_of_many_patients_are_not_copied(tmp_path: Path) -> None:
     write_cohort(tmp_path, small_schema(), random_cohort(MANY, seed=1).batches(500))
     with CohortFolder(tmp_path) as source:
-        assert list(source._scratch.path.iterdir()) == []
+        assert list(source._session._scratch.path.iterdir()) == []
         assert sum(batch.patients for batch in source.batches()) == MANY
 
 
@@ -93,7 +93,7 @@ def test_a_long_text_that_many_rows_repeat_is_held_once(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
-from longsynth.reading.tables import read_cohort
+from longsynth.reading.cohort_folder import read_cohort
 read_cohort(sys.argv[1])
 print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 """

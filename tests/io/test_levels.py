@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from longsynth.reading.cohort_folder import CohortFolder, read_cohort
 from longsynth.reading.records import Cohort
-from longsynth.reading.tables import CohortFolder, read_cohort
 from longsynth.schema.file import load_schema
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 from ward import STATIC, ward_cohort, ward_schema
 
 VARIABLES: list[dict[str, Any]] = [

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longsynth.reading.records import Cohort
-from longsynth.reading.slots import Rows, pack, row_counts
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
+from slot_rows import Rows, pack, row_counts
 
 Row = tuple[float, list[float]]  # time, and a value of each variable
 

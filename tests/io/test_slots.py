@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longsynth.reading.records import Cohort
-from longsynth.reading.slots import Rows, pack
 from longsynth.schema.schema import Schema
+from slot_rows import Rows, pack
 
 NAN = np.nan
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from longsynth.reading.cohort_folder import CohortFolder, read_cohort
 from longsynth.reading.records import Cohort
-from longsynth.reading.tables import CohortFolder, read_cohort
 from longsynth.sampling.synthetic import Synthetic
 from longsynth.schema.file import load_schema
 from longsynth.schema.schema import Schema
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 from support import random_cohort, small_schema
 
 SCHEMA = small_schema()  # four slots; pulse, dose, oxygen; sites A, B, C

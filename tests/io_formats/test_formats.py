@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from longsynth import fit, model_of, plan, sample
+from longsynth.reading.cohort_folder import read_cohort
 from longsynth.reading.importing import import_cohort
 from longsynth.reading.records import Cohort
-from longsynth.reading.tables import read_cohort
 from longsynth.sampling.synthetic import Synthetic
 from longsynth.schema.schema import Schema
-from longsynth.writing.formats import FORMATS
+from longsynth.writing import FORMATS
 
 SLOTS = 5
 DOCS = Path(__file__).parents[2] / "docs"
@@ -80,7 +80,7 @@ def halves(drawn: Synthetic) -> Iterator[Synthetic]:
 
 def written(drawn: Synthetic, form: str, folder: Path) -> Path:
     folder.mkdir()
-    FORMATS[form](folder, rich_schema(), halves(drawn))
+    FORMATS[form].load().write(folder, rich_schema(), halves(drawn))
     return folder
 
 

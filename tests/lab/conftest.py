@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.miniature import SEEDS, miniature
-from longsynth_lab.study import run_paper
+from longsynth_lab.studies import run_paper
 
 SCRIPTS = Path(__file__).parents[2] / "lab"
 

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from longsynth_lab.experiments import Experiment, Setting, paper_study
+from longsynth_lab.experiments import Experiment, Setting
+from longsynth_lab.paper.section_v import paper_study
 
 SEEDS, PATIENTS = (11, 22), 120
 SEVERAL = (

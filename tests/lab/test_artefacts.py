@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from longsynth_lab.experiments import METHODS, REFERENCES
+from longsynth_lab.labels import look
 from longsynth_lab.results import read_results
-from longsynth_lab.study_style import look
 
 M7 = [
     "Bootstrap",
@@ -88,7 +88,7 @@ SECTION_V = (  # every metric that the paper's section V names, as a table's col
     *("Marginal KS", "Correlation error", "AC error", "Transition error"),
     *("Prevalence error", "Prevalence error, group 0", "Prevalence error, group 1"),
     *("Missingness error", "Gap Wasserstein (h)"),
-    *("MIA AUROC", "Attribute guessed, members", "Attribute advantage", "4 copies"),
+    *("MIA AUROC", "Attribute inferred, members", "Attribute advantage", "4 copies"),
     *("Fit (s)", "Sample (s)", "Peak MB"),
 )
 PREFIXES = (  # of files that a macro of the LaTeX document names in full
@@ -269,7 +269,7 @@ def test_ledgers_versions_and_the_description_are_kept(study: Path) -> None:
 def test_the_report_shows_the_paper_beside_ours_and_names_differences(study: Path) -> None:
     text = (study / "REPORT.md").read_text(encoding="utf-8")
     assert "0.342 ± 0.106" in text  # the paper's
-    assert "Ours less paper" in text
+    assert "Ours − paper" in text
     assert "Train on real: the membership attack reaches AUROC 1.000" in text
     assert "(Holm p " in text
-    assert "its ε allows 0.9" in text
+    assert "its bound is 0.9" in text

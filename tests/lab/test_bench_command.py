@@ -36,7 +36,7 @@ def test_membership_prints_what_can_be_said_and_can_be_continued(tmp_path: Path)
     wanted += ["--train-patients", "40", "--jobs", "1", "--out", str(tmp_path / "out")]
     found = CliRunner().invoke(app, ["membership", *wanted])
     assert found.exit_code == 0, found.exception
-    assert "of 4 private rows have a single 95 % interval" in found.output
+    assert "of 4 private rows have an uncorrected 95 % interval" in found.output
     page = (tmp_path / "out" / "MEMBERSHIP.md").read_text(encoding="utf-8")
     assert page.count("| DP-Score |") == 4  # two budgets under two attacks
     assert page.count("| Bootstrap | – |") == 2

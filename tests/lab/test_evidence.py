@@ -8,8 +8,8 @@ import pytest
 
 from longsynth.methods import DEFAULT
 from longsynth.schema.constants import Constants
-from longsynth_lab.constants_page import constants_text
-from longsynth_lab.evidence import (
+from longsynth_lab.evidence.cohort_pages import population_text, real_text
+from longsynth_lab.evidence.comparisons import (
     LARGE,
     MEMBERSHIP,
     OPEN,
@@ -19,15 +19,14 @@ from longsynth_lab.evidence import (
     SMALL,
     evidence,
 )
+from longsynth_lab.evidence.constants_page import constants_text
+from longsynth_lab.evidence.flagship_page import flagship_text
+from longsynth_lab.evidence.rivals import variants_shown
+from longsynth_lab.evidence.rivals_page import rivals_text
 from longsynth_lab.experiments import REFERENCES
-from longsynth_lab.flagship_page import flagship_text
-from longsynth_lab.judges import evaluation_seeds, require_development
 from longsynth_lab.membership import membership_text
-from longsynth_lab.population import population_text
-from longsynth_lab.real import real_text
 from longsynth_lab.results import read_results
-from longsynth_lab.rivals import variants_shown
-from longsynth_lab.rivals_page import rivals_text
+from longsynth_lab.seeds import evaluation_seeds, require_development
 from longsynth_lab.trial import trials
 from longsynth_lab.variants import MOVED
 from longsynth_lab.versions import only, stale

@@ -8,27 +8,27 @@ import pytest
 
 from longsynth.methods.private.dp_markov import DPMarkov
 from longsynth.methods.private.markov_rule import Rule
-from longsynth_lab import fingerprints
-from longsynth_lab.fingerprints import judged_by, keep_versions, made_by
+from longsynth_lab import versions
 from longsynth_lab.probes import made_probe, metrics_probe
 from longsynth_lab.variants import VARIANTS, variant_of
+from longsynth_lab.versions import judged_by, keep_versions, made_by
 
 
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test knows, or leaves behind, what another has found."""
-    monkeypatch.setattr(fingerprints, "KNOWN", tmp_path / "versions.json")
-    for remembering in (made_by, judged_by, fingerprints._sources, fingerprints._code):
+    monkeypatch.setattr(versions, "KNOWN", tmp_path / "versions.json")
+    for remembering in (made_by, judged_by, versions._sources, versions._code):
         remembering.cache_clear()
 
 
 def edited(monkeypatch: pytest.MonkeyPatch, module: str, old: str, new: str) -> None:
     """Let a module have another text."""
-    text = Path(fingerprints._file(module) or "").read_text(encoding="utf-8")
+    text = Path(versions._file(module) or "").read_text(encoding="utf-8")
     assert old in text
-    tree, real = ast.parse(text.replace(old, new)), fingerprints._tree
-    monkeypatch.setattr(fingerprints, "_tree", lambda m: tree if m == module else real(m))
-    for remembering in (made_by, judged_by, fingerprints._sources, fingerprints._code):
+    tree, real = ast.parse(text.replace(old, new)), versions._tree
+    monkeypatch.setattr(versions, "_tree", lambda m: tree if m == module else real(m))
+    for remembering in (made_by, judged_by, versions._sources, versions._code):
         remembering.cache_clear()
 
 
@@ -77,3 +77,11 @@ def test_a_probe_repeats() -> None:
     for name in ("dp-markov", "trust", "bootstrap"):
         assert made_probe(variant_of(name)) == made_probe(variant_of(name))
     assert metrics_probe() == metrics_probe()
+
+
+def test_one_cell_that_another_processor_rounds_differently_is_no_new_version() -> None:
+    probe = [1.0] * 80
+    assert versions._agree(probe, [1.0] * 78 + [1.004, 0.996])
+    assert not versions._agree(probe, [1.0] * 77 + [1.004] * 3)
+    assert not versions._agree(probe, [1.0] * 79 + [1.05])
+    assert not versions._agree(probe, probe[:-1])

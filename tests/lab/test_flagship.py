@@ -5,13 +5,13 @@ import pytest
 from longsynth.methods import DEFAULT
 from longsynth.reading.simulation import simulated_schema
 from longsynth.system.errors import Refused
-from longsynth_lab.evidence import RIVALS, SMALL, evidence, searches
-from longsynth_lab.evidence_tables import COMPARED, outcomes
-from longsynth_lab.judges import require_development
+from longsynth_lab.evidence.comparison_tables import COMPARED, outcomes
+from longsynth_lab.evidence.comparisons import RIVALS, SMALL, evidence, searches
+from longsynth_lab.evidence.flagship_page import outcome, targets
+from longsynth_lab.evidence.rivals import CHOSEN_FOR, best_settings, variants_shown, verdicts
 from longsynth_lab.measures import BOOSTED
 from longsynth_lab.results import Results, Row
-from longsynth_lab.rivals import CHOSEN_FOR, best_settings, variants_shown, verdicts
-from longsynth_lab.targets import outcome, targets
+from longsynth_lab.seeds import require_development
 from longsynth_lab.variants import VARIANTS, base_of, is_private, searched, variant_of
 
 OURS = [0.30, 0.31, 0.32]

@@ -16,7 +16,7 @@ from longsynth.methods import DEFAULT
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING
 from longsynth.privacy.noise import OPENDP
 from longsynth.show.game_page import main_rows
-from longsynth_lab.game_page import SETTINGS, Setting, game_page
+from longsynth_lab.evidence.game_page import SETTINGS, Setting, game_page
 
 ROOT = Path(__file__).parents[2]
 REMEDY = "python lab/game.py --reuse --out lab/results/game.json --page docs/game.md"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from longsynth_lab.macros import LEVELS, NAMES, macros, macros_text
+from longsynth_lab.paper.macros import LEVELS, NAMES, macros, macros_text
 from longsynth_lab.results import Results, Row, read_results
 
 METRICS = ("auprc", "brier", "ece", "correlation_error", "autocorrelation_error", "mia_auc")

@@ -8,9 +8,10 @@ import pytest
 
 from longsynth.audit.attacks.membership import membership_scores
 from longsynth.reading.simulation import simulate, simulated_schema
-from longsynth_lab.experiments import MAIN, TRAIN_ON_REAL, Setting, further
+from longsynth_lab.experiments import MAIN, TRAIN_ON_REAL, Setting
 from longsynth_lab.measures import measured, run
 from longsynth_lab.membership import ATTACKS, NAME, Verdict, membership_text, verdicts
+from longsynth_lab.paper.section_v import further
 from longsynth_lab.results import Results, Row, read_results
 from longsynth_lab.trial import Trial, Use
 from longsynth_lab.versions import only
@@ -72,15 +73,15 @@ def test_copies_are_found_out_and_noise_hides_members() -> None:
 
 def test_a_leak_of_three_hundredths_is_told_apart_and_only_there() -> None:
     found = judged(made_up(np.random.default_rng(1), dp_score=0.03))
-    assert {row.method for row in found if row.told_apart} == {"dp-score"}
+    assert {row.method for row in found if row.differs} == {"dp-score"}
     below = judged(made_up(np.random.default_rng(1), dp_score=-0.03))
-    assert {row.method for row in below if row.told_apart} == {"dp-score"}
+    assert {row.method for row in below if row.differs} == {"dp-score"}
 
 
 def test_rows_without_a_leak_seldom_alarm_together_though_single_intervals_often_do() -> None:
     rng = np.random.default_rng(2)
     families = [judged(made_up(rng)) for _ in range(200)]
-    corrected = np.mean([any(row.told_apart for row in rows) for rows in families])
+    corrected = np.mean([any(row.differs for row in rows) for rows in families])
     single = np.mean([any(not row.found.contains(0.5) for row in rows) for rows in families])
     assert corrected < 0.09  # 5 % and its luck in 200 families
     assert single > 0.3  # 1 - 0.95¹² = 46 %
@@ -90,8 +91,8 @@ def test_a_row_above_its_bound_is_called_a_broken_promise() -> None:
     rows = [*made_up(np.random.default_rng(3), trust=0.45).rows]
     rows += [replace(row, metric="mia_density_auc_swapped", value=0.5) for row in rows]
     text = membership_text(Results(rows))
-    assert "the promise is broken: TRUST-LONGSYNTH at ε = 1 by nearest neighbour, 0.9" in text
-    assert "TRUST-LONGSYNTH at ε = 12 by nearest" in text.partition("told apart from it")[2]
+    assert "the guarantee is broken: TRUST-LONGSYNTH at ε = 1 by nearest neighbour, 0.9" in text
+    assert "TRUST-LONGSYNTH at ε = 12 by nearest" in text.partition("differ from it")[2]
 
 
 def test_a_study_has_four_times_as_many_populations_for_membership() -> None:

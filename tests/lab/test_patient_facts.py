@@ -5,7 +5,7 @@ import pytest
 
 from longsynth.encoding.rows import encoded_values
 from longsynth.reading.simulation import simulate, simulated_schema
-from longsynth_lab.patient_facts import clipping_facts, support_facts
+from longsynth_lab.patients import clipping_facts, support_facts
 
 SCHEMA, COHORT = simulated_schema(), simulate(200, seed=5)
 

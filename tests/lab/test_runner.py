@@ -14,18 +14,18 @@ import pytest
 
 from lab.miniature import miniature
 from longsynth.system.errors import Refused
-from longsynth_lab.artefacts import expected_files
-from longsynth_lab.experiments import PRINTED, paper_study, population_study
+from longsynth_lab.paper.artefacts import expected_files
+from longsynth_lab.paper.section_v import PRINTED, paper_study
 from longsynth_lab.results import read_results
 from longsynth_lab.runner import run_experiments
-from longsynth_lab.study import run_population
+from longsynth_lab.studies import population_study, run_population
 from longsynth_lab.trial import trials
 
 KILLED = """
 import sys
 from pathlib import Path
 from longsynth_lab.runner import run_experiments
-from longsynth_lab.experiments import population_study
+from longsynth_lab.studies import population_study
 if __name__ == "__main__":
     study = population_study(("independent", "trust"), (1.0, 12.0), range(1, 30), 60, 120)
     run_experiments(study, Path(sys.argv[1]), jobs=2)
@@ -97,7 +97,7 @@ def test_two_runs_cannot_work_in_one_folder(study: Path, tmp_path: Path) -> None
     shutil.copytree(study, copy)
     with (copy / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(Refused, match="another run"):
+        with pytest.raises(Refused, match="Another run"):
             run_experiments(miniature(), copy, resume=True)
     run_experiments(miniature(), copy, resume=True)
 

@@ -9,9 +9,9 @@ from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate
 from longsynth.schema.schema import stratum_of
 from longsynth_lab.experiments import Setting
+from longsynth_lab.patients import FRESH_SEED
 from longsynth_lab.split import SHARES, blanked, parts_of, split, thinned
 from longsynth_lab.trial import population
-from longsynth_lab.worlds import FRESH_SEED
 
 
 def marked(cohort: Cohort) -> Cohort:

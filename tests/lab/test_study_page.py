@@ -2,17 +2,29 @@
 
 import re
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 
 import pytest
 
-from longsynth_lab.contradictions import contradictions
-from longsynth_lab.results import Results, read_results
-from longsynth_lab.study_page import PLACEHOLDER, needed, study_text
-from longsynth_lab.study_style import LOOKS
+from longsynth.system.errors import Refused
+from longsynth_lab.errors import LabCode
+from longsynth_lab.experiments import PRIVATE, REFERENCES
+from longsynth_lab.labels import LOOKS
+from longsynth_lab.paper.contradictions import contradictions
+from longsynth_lab.paper.section_v import paper_study
+from longsynth_lab.paper.study_page import PLACEHOLDER, needed, study_text
+from longsynth_lab.paper.study_tables import SUBGROUPS
+from longsynth_lab.paper.study_tables import UTILITY as OF_UTILITY
+from longsynth_lab.results import Results, Row, read_results, table_of, write_whole
+from longsynth_lab.trial import trials
 
+OF_CLASSIFIER = {*OF_UTILITY, *SUBGROUPS, "mean_prediction"}
 ROOT = Path(__file__).parents[2]
 STORED, PAGE = ROOT / "lab/results/study.parquet", ROOT / "docs/study-results.md"
+
+
+KEPT = read_results(STORED) if STORED.is_file() else Results(())
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +33,62 @@ def results(study: Path) -> Results:
 
 
 def test_the_page_in_docs_is_the_one_that_the_stored_results_give() -> None:
-    expected = study_text(read_results(STORED)) if STORED.is_file() else PLACEHOLDER
-    assert PAGE.read_text(encoding="utf-8") == expected
+    expected = study_text(KEPT) if KEPT.rows else PLACEHOLDER
+    assert PAGE.read_text(encoding="utf-8") == expected, "run 'python lab/study.py --page'"
+
+
+def test_every_stored_row_says_what_made_it() -> None:
+    """Which version, budget, classifier, sizes, seed and patients."""
+    for row in KEPT.rows:
+        assert row.judged_by, row
+        assert row.patients_hash, row
+        assert row.train_patients, row
+        assert bool(row.made_by) == (row.method not in REFERENCES), row
+        private = row.method in PRIVATE
+        assert bool(row.accounting) == isfinite(row.epsilon) == isfinite(row.delta) == private, row
+        assert bool(row.classifier) == (row.metric in OF_CLASSIFIER), row
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"made_by": "older"}, "version of the method"),
+        ({"judged_by": "older"}, "version of the metrics"),
+        ({"patients_hash": "others"}, "set of patients"),
+        ({"accounting": "zcdp"}, "accounting"),
+        ({"delta": 1e-6}, "δ"),
+    ],
+)
+@pytest.mark.usefixtures("scripts")
+def test_a_row_from_another_version_fails_the_build_which_says_where(
+    study: Path, results: Results, tmp_path: Path, change: dict[str, object], what: str
+) -> None:
+    from study import store
+
+    rows = list(results.rows)
+    place = max(n for n, r in enumerate(rows) if r.method == "trust" and r.metric == "auprc")
+    rows[place] = replace(rows[place], **change)  # type: ignore[arg-type]
+    altered = tmp_path / "altered"
+    altered.mkdir()
+    write_whole(altered / "results.parquet", table_of(rows, Row))
+    with pytest.raises(Refused) as refused:
+        store(altered, tmp_path / "study.parquet", tmp_path / "page.md")
+    assert refused.value.code == LabCode.EVIDENCE_MIXED
+    row = rows[place]
+    assert f"'trust' of '{row.experiment}' at {row.setting}, seed {row.seed}" in str(refused.value)
+    assert f"different {what}" in str(refused.value)
+    assert refused.value.remedy == "Measure them again with 'make paper'."
+    assert not (tmp_path / "study.parquet").exists()
+    assert not (tmp_path / "page.md").exists()
+
+
+def test_the_stored_study_was_run_to_its_end() -> None:
+    """Every experiment, method, seed and setting of the paper's section V."""
+    have = {(r.experiment, r.method, r.seed, r.setting) for r in KEPT.rows}
+    for trial in trials(paper_study()) if have else ():
+        for use in trial.uses:
+            if set(use.measures) != {"membership swapped"} or trial.method in PRIVATE:
+                assert (use.experiment, trial.method, trial.seed, use.setting) in have
 
 
 @pytest.mark.usefixtures("scripts")
@@ -77,7 +143,7 @@ def test_contradictions_hold_the_papers_two_statements_and_ours(results: Results
         ("end below", "0.339 of Temporal-PCA", "0.349 of Temporal-PCA"),
     ):
         assert any(all(part in sentence for part in said) for sentence in found), said
-    assert sum("Ours" in sentence for sentence in found) >= 9
+    assert sum("Our" in sentence for sentence in found) >= 9
 
 
 def test_contradictions_can_be_told_before_anything_is_measured() -> None:

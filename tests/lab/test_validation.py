@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from longsynth.system.errors import Refused
-from longsynth_lab.validation import validate
+from longsynth_lab.paper.validation import validate
 
 
 @pytest.fixture

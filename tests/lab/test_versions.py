@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from longsynth.system.errors import Refused
-from longsynth_lab.fingerprints import judged_by, made_by
 from longsynth_lab.results import Results, Row
-from longsynth_lab.versions import only, require_one_version, stale
+from longsynth_lab.versions import ONE_BUDGET, judged_by, made_by, only, require_one, stale
 
 ROWS = [
     Row(
@@ -33,7 +32,7 @@ ROWS = [
 
 
 def test_rows_of_one_version_pass() -> None:
-    require_one_version(Results(ROWS))
+    require_one(Results(ROWS), ONE_BUDGET, "make evidence")
     assert stale(Results(ROWS)) == []
 
 
@@ -52,7 +51,7 @@ def test_a_row_from_elsewhere_is_refused_and_its_place_is_named(
 ) -> None:
     rows = [*ROWS[:-1], replace(ROWS[-1], **change)]  # type: ignore[arg-type]
     place = r"the row 'dp-markov' of 'pbc' at 4, seed 502, draw 1, auprc"
-    with pytest.raises(Refused, match=f"{place} comes from another {what}.*make evidence"):
+    with pytest.raises(Refused, match=f"{place} comes from a different {what}.*make evidence"):
         only(Results(rows), ["pbc"])
     assert only(Results(rows), ["another experiment"]).rows == ()
 

@@ -14,7 +14,7 @@ from leaks.planted import tables, write_csv, write_parquet
 from leaks.scenarios import PROMISE, Step
 from leaks.sentinels import DIGITS, MARK, NEEDLES, SHORT, found_in, found_in_error
 from leaks.test_every_command import run
-from longsynth.reading.tables import CohortFolder
+from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.system.errors import CohortError, Refused
 from longsynth.system.reader_errors import without_cells
 

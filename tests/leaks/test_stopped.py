@@ -18,7 +18,7 @@ import pytest
 from leaks.planted import write_parquet
 from leaks.scenarios import PROMISE
 from leaks.sentinels import NEEDLES, SHORT, found_in
-from longsynth.reading.tables import CohortFolder
+from longsynth.reading.cohort_folder import CohortFolder
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -106,5 +106,5 @@ def test_what_the_sorter_cannot_hold_in_memory_goes_to_the_owners_scratch_too(
         (scratch,) = tmp_path.glob("longsynth-*")
         assert stat.S_IMODE(scratch.stat().st_mode) == 0o700
         query = "SELECT current_setting('temp_directory')"
-        assert source._connection.execute(query).fetchall() == [(str(scratch),)]
+        assert source._session.connection.execute(query).fetchall() == [(str(scratch),)]
     assert not scratch.exists()

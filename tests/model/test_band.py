@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from longsynth import fit
-from longsynth.audit.game.fast_noise import FastNoise
+from longsynth.audit.game.trials import FastNoise
 from longsynth.bundle import Bundle, decode
 from longsynth.methods.private import trust
 from longsynth.privacy.ledger import Released

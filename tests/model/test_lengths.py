@@ -18,8 +18,7 @@ from longsynth.sampling.lengths import (
     lengths_of,
 )
 from longsynth.sampling.mean import gram_of_strata, means_in_use
-from longsynth.schema.conditions import condition_matrix
-from longsynth.schema.schema import Schema
+from longsynth.schema.schema import Schema, condition_matrix
 from support import small_schema
 
 EVENTS = small_schema().strata[:, 2]

@@ -18,8 +18,8 @@ from longsynth.sampling.lengths import Users
 from longsynth.sampling.masks import Masks, repaired
 from longsynth.sampling.mean import gram_of_strata, positive_part, ridge_solution
 from longsynth.sampling.strata import population_masses, synthesis_strata
-from longsynth.schema.conditions import condition_matrix
-from longsynth.schema.layout import layout_of
+from longsynth.schema.record import layout_of
+from longsynth.schema.schema import condition_matrix
 from support import small_schema
 
 histograms = st.lists(st.floats(-50, 500), min_size=12, max_size=12).map(np.array)

@@ -12,7 +12,6 @@ import resource
 import sys
 import tempfile
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -75,7 +74,7 @@ class Verdict:
 
 def write_ordinary_cohort(tree: Path, tests: Path, folder: Path) -> None:
     import_from(tree, tests)
-    from longsynth.writing.writer import write_cohort
+    from longsynth.writing.cohort import write_cohort
     from support import random_cohort, small_schema
 
     folder.mkdir()
@@ -112,11 +111,9 @@ def import_from(tree: Path, tests: Path) -> None:
 def _remember_what_every_fit_repeats() -> None:
     """Pure functions of public figures, and a search for BLAS, which has one thread here anyway."""
     threadpoolctl.threadpool_limits = lambda limits: contextlib.nullcontext()
-    from longsynth.privacy import budget
+    from caching import remember
 
-    rho = vars(budget.Budget)["rho"].func
-    budget.Budget.rho = property(cache(rho))  # type: ignore[assignment,method-assign]
-    budget.epsilon_of = cache(budget.epsilon_of)
+    remember()
 
 
 def _broken(cohort: Path, own: Path) -> str:

@@ -36,8 +36,8 @@ def test_the_wheel_works_when_installed_outside_the_checkout(tmp_path: Path) -> 
         "bin",
         "longsynth",
     ]
-    assert (place / "longsynth/show/dossier/templates/style.css").is_file()
-    assert list((place / "longsynth/show/dossier/templates/fonts").glob("*.woff2"))
+    assert (place / "longsynth/show/templates/style.css").is_file()
+    assert list((place / "longsynth/show/templates/fonts").glob("*.woff2"))
     assert (place / "longsynth/py.typed").is_file()
     assert (place / "longsynth/privacy/README.md").is_file()
     shown = run(

@@ -13,15 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pages.blocks import ROOT, Block, blocks
+from preloaded import server, stop_server
 
 # The same commands with less work: a page says what is worth doing, a test what is cheap.
 CHEAPER = {
     r"attack game( --.*)?": ["--method", "dp-markov"],  # a release says its method itself
-    r"attack game.*": ["--trials", "10", "--opendp-trials", "10"],
+    r"attack game.*": ["--trials", "10", "--opendp-trials", "10", "--jobs", "1"],
     r"audit .*": ["--bootstrap", "3"],
     r"dossier .*": ["--redraws", "2"],
     r"bench population.*": ["--methods", "dp-markov", "--epsilon", "4"],
-    r"bench population.* --out .*": ["--seeds", "1", "--train-patients", "60"],
+    r"bench population.* --out .*": ["--seeds", "1", "--train-patients", "60", "--jobs", "1"],
 }
 _SHIM = """import re, sys
 from longsynth.commands.__main__ import main
@@ -48,9 +49,8 @@ class Scratch:
         self.work.mkdir()
         programs.mkdir()
         (programs / "shim.py").write_text(_SHIM.format(cheaper=CHEAPER))
-        for name, first in (("python", ""), ("longsynth", f"{programs / 'shim.py'}")):
-            (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable} {first} "$@"\n')
-            (programs / name).chmod(0o755)
+        for name, first in (("python", []), ("longsynth", [str(programs / "shim.py")])):
+            server().write_client(programs / name, ["python", *first])
         kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "FORCE_COLOR")}
         self.environment = kept | {
             "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -127,3 +127,4 @@ if __name__ == "__main__":
     for name in sys.argv[1:]:
         with tempfile.TemporaryDirectory() as scratch:
             Path(name).write_text(run_page(Path(name).resolve(), Path(scratch)), encoding="utf-8")
+    stop_server()

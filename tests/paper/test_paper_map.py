@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from longsynth_lab.printed import AS_PRINTED
+from longsynth_lab.paper.section_v import AS_PRINTED
 
 ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^\| `([a-z]+:[a-z]+)` \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)

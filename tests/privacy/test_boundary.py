@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from longsynth import privacy, run_fit
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 from support import random_cohort, small_schema
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from longsynth import load_release, run_fit
 from longsynth.govern.book import init_book
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.noise import OpenDPNoise
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 from support import random_cohort, small_plan, small_schema
 
 FILES = ["STATEMENT.md", "ledger.json", "manifest.json", "schema.yaml", "statistics.json"]
@@ -118,7 +118,7 @@ def test_a_fit_that_stops_while_drawing_has_been_charged_to_its_book_and_all_abo
     charged = {"book": book.path, "dataset": "ward", "epsilon": EPSILON, "delta": DELTA}
     with pytest.raises(RuntimeError, match="stopped"):
         run_fit(tmp_path / "cohort", tmp_path / "run", **charged, noise=Stopped())
-    standings = book.read().balance.standings
-    assert {name: s.spent for name, s in standings.items()} == dict.fromkeys(
+    accounts = book.read().balance.accounts
+    assert {name: s.spent for name, s in accounts.items()} == dict.fromkeys(
         ("hospital", "ward"), Budget(EPSILON, DELTA).rho
     )

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from longsynth.engines.spark.executor import unquoted
+from longsynth.engines.spark.executor import guarded
+from longsynth.reading.cohort_folder import read_cohort
 from longsynth.reading.importing import import_cohort
-from longsynth.reading.tables import read_cohort
 from longsynth.schema.file import dump
 from longsynth.system.errors import CohortError, Refused
 from longsynth.system.reader_errors import without_cells
@@ -164,7 +164,7 @@ def test_what_an_executor_says_of_a_cell_goes_no_further() -> None:
         raise ValueError(SECRET)
 
     with pytest.raises(Exception, match="failed on an executor with ValueError") as failed:
-        list(unquoted(work)(iter(())))
+        list(guarded(work)(iter(())))
     assert SECRET not in told(failed.value)
 
 

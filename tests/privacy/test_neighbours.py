@@ -9,8 +9,8 @@ import pytest
 
 from longsynth import fit
 from longsynth.plan import Plan
+from longsynth.reading.cohort_folder import read_cohort
 from longsynth.reading.records import Cohort
-from longsynth.reading.tables import read_cohort
 from support import one_patient, random_cohort, replaced, small_plan, small_schema, write_cells
 
 N = 40

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from longsynth import fit
-from longsynth.audit.game.scene import given_by
+from longsynth.audit.game.neighbours import noise_requests
 from longsynth.plan import Plan
 from longsynth.privacy.noise import OpenDPNoise
 from longsynth.reading.records import Cohort
@@ -58,7 +58,7 @@ def noise_of(cohort: Cohort, plan: Plan) -> dict[str, np.ndarray]:
     """Fit, and say what was added to each line: a later pass is counted again, without noise, from
     what the earlier ones released."""
     found = {name: line.values for name, line in fit(cohort, plan).released.items()}
-    exact = given_by(cohort, plan, list(found.values()))
+    exact = noise_requests(cohort, plan, list(found.values()))
     return {
         name: noised - sums.sums for (name, noised), sums in zip(found.items(), exact, strict=True)
     }

@@ -19,7 +19,7 @@ from longsynth.privacy.sums import Contribution
 from longsynth.reading.records import Cohort
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import DependentRows
-from longsynth_lab.printed import AS_PRINTED
+from longsynth_lab.paper.section_v import AS_PRINTED
 from support import SLOTS, NoNoise, earlier, random_cohort, small_schema
 from third_party import Honest, Repeats, repeated
 

@@ -20,7 +20,7 @@ from longsynth.sampling.synthetic import Synthetic
 from longsynth.schema.constants import Constants
 from longsynth.schema.file import dump, parse_text
 from longsynth.schema.schema import Schema
-from longsynth_lab.printed import AS_PRINTED, DEPARTURES
+from longsynth_lab.paper.section_v import AS_PRINTED, PAPER_CHOICES
 from privacy.neighbouring_records import records
 from support import NoNoise, one_patient, random_cohort, small_plan, small_schema, together
 from ward import ward_cohort, ward_schema
@@ -56,11 +56,11 @@ def test_with_the_defaults_not_one_integer_has_changed(method: str) -> None:
 
 def test_every_choice_of_the_paper_is_another_value_of_one_constant() -> None:
     usual = Constants().model_dump()
-    for changed in DEPARTURES.values():
+    for changed in PAPER_CHOICES.values():
         ((name, value),) = changed
         assert usual[name] != value
         assert getattr(Constants.model_validate({name: value}), name) == value
-    assert len(PRINTED) == len(AS_PRINTED) == len(DEPARTURES)
+    assert len(PRINTED) == len(AS_PRINTED) == len(PAPER_CHOICES)
 
 
 @pytest.mark.parametrize(("name", "value"), AS_PRINTED)

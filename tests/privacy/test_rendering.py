@@ -31,24 +31,25 @@ from injection import (
 )
 from longsynth import Bundle, Refused, fit, model_of
 from longsynth.commands.app import app
+from longsynth.commands.verify import next_commands
 from longsynth.govern.form import FORMAT, Form
 from longsynth.govern.keys import load_private, make_keys
 from longsynth.govern.provenance import Account, Provenance, Receipt
 from longsynth.privacy.budget import Budget
 from longsynth.release.folder import Release, release_files
 from longsynth.release.statement import statement
-from longsynth.release.status import standing
+from longsynth.release.status import status_of
 from longsynth.release.synthetic_folder import Recipe, write_synthetic
 from longsynth.release.verify import sign, verify
 from longsynth.schema.file import parse_text
 from longsynth.schema.schema import Schema
-from longsynth.show.dossier.gather import gather
-from longsynth.show.dossier.noise import draw
+from longsynth.show.dossier.build import release_facts
 from longsynth.show.dossier.page import public_page
+from longsynth.show.dossier.public.facts import generate_population
 from longsynth.show.form_page import html_page, markdown_page
 from longsynth.system.errors import SchemaError
 from longsynth.system.text import cell, figure, markdown, shell
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 from support import random_cohort, small_plan, small_schema
 
 PLAIN = "plain words"
@@ -201,8 +202,8 @@ def test_a_schema_full_of_markup_is_literal_in_the_dossier(bundle: Bundle, tmp_p
             changed[what] = labels.model_copy(update={"levels": levels, "meaning": text})
         variables = (v.model_copy(update={"unit": text}) for v in given.variables)
         schema = given.model_copy(update=changed | {"variables": tuple(variables)})
-        found = gather(write(replace(bundle, schema=schema), folder))
-        page = public_page(found, draw(found, 0))
+        facts = release_facts(write(replace(bundle, schema=schema), folder))
+        page = public_page(facts, generate_population(facts, 0))
         assert " ".join(text[1:].split()) in " ".join(html_words(page).split())
         return html_structure(page)
 
@@ -322,7 +323,7 @@ def test_an_argument_that_is_not_one_printable_line_is_refused_unseen(text: str)
 
 
 def test_nothing_that_is_said_orders_a_terminal_about(capsys: pytest.CaptureFixture[str]) -> None:
-    from longsynth.commands.options import say
+    from longsynth.commands.output import say
 
     for text in (*UNPRINTABLE, HIDDEN):
         say(f"first\n{text}\nlast")
@@ -363,7 +364,7 @@ def test_a_folder_beside_a_run_cannot_write_a_line_of_its_own(made: Path, tmp_pa
     assert code == 0, said
     assert printable_lines(said)
     after = said.partition("Next:\n")[2].splitlines()
-    assert len(after) == len(standing(work / "run").next) == 3
+    assert len(after) == len(next_commands(status_of(work / "run"))) == 3
     assert all(line.startswith("  longsynth ") for line in after)
     code, said = run("status", work / "run", "--json")
     assert printable_lines(said)

@@ -18,9 +18,8 @@ from longsynth.methods.private.markov_rule import SMOOTHED
 from longsynth.methods.private.trust import Trust
 from longsynth.privacy.sums import Contribution
 from longsynth.reading.records import Cohort
-from longsynth.schema.conditions import condition_matrix
-from longsynth.schema.schema import Schema
-from longsynth_lab.printed import AS_PRINTED
+from longsynth.schema.schema import Schema, condition_matrix
+from longsynth_lab.paper.section_v import AS_PRINTED
 from privacy.neighbouring_records import (
     Pair,
     added,
@@ -32,7 +31,7 @@ from privacy.neighbouring_records import (
     strangers,
     witnesses,
 )
-from support import one_patient, random_cohort, replaced, small_schema
+from support import examples, one_patient, random_cohort, replaced, small_schema
 from ward import ward_cohort, ward_schema
 
 SETTINGS = {
@@ -99,7 +98,7 @@ def test_no_neighbour_that_we_thought_of_moves_a_statistic_past_its_sensitivity(
 
 
 @pytest.mark.parametrize(("method", "schema", "stage"), cases(METHODS))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_no_replacement_moves_a_statistic_past_its_sensitivity(
     method: PrivateMethod, schema: Schema, stage: int, data: st.DataObject
@@ -108,7 +107,7 @@ def test_no_replacement_moves_a_statistic_past_its_sensitivity(
 
 
 @pytest.mark.parametrize(("method", "schema", "stage"), LATER)
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_no_replacement_moves_a_statistic_of_a_later_pass_past_its_sensitivity(
     method: PrivateMethod, schema: Schema, stage: int, data: st.DataObject

@@ -20,8 +20,8 @@ from longsynth.plan import plan_of
 from longsynth.privacy.budget import Budget
 from longsynth.release.folder import Release, read_release, release_files
 from longsynth.release.verify import verify
-from longsynth.system.finding import Finding
-from longsynth.system.provenance import OPENDP_VERSION, VERSION, Origin, read_origin
+from longsynth.system.errors import Finding
+from longsynth.system.origin import OPENDP_VERSION, VERSION, Origin, read_origin
 from support import random_cohort, small_schema
 from third_party import PACKAGE, Honest, install
 from third_party import VERSION as THEIRS

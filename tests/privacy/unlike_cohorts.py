@@ -8,7 +8,7 @@ from longsynth import simulated_schema
 from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate
 from longsynth.schema.file import dump
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import write_cohort
 from support import write_cells
 from ward import STATIC, ward_cohort, ward_schema
 

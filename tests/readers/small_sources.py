@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from longsynth.reading.importing import Format, import_cohort
+from longsynth.reading.importing import import_cohort
 
 START = {1: datetime(2020, 1, 1, 8), 2: datetime(2021, 6, 1, 0, 30)}
 BIRTH = {1: datetime(1960, 5, 5), 2: datetime(1991, 6, 1), 3: datetime(2000, 1, 1)}
@@ -263,7 +263,7 @@ def write(path: Path, table: pa.Table) -> None:
 
 
 def imported(
-    form: Format, source: Path | str, tmp: Path, schema: dict[str, Any] | None = None
+    form: str, source: Path | str, tmp: Path, schema: dict[str, Any] | None = None
 ) -> Path:
     """Import and return the cohort folder, a new one each time."""
     number = len(list(tmp.glob("cohort*")))

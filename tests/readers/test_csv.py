@@ -119,7 +119,7 @@ def test_a_cell_that_is_no_finite_number_is_missing_and_reported(tmp_path: Path,
     assert sorted(rows_of(cohort), key=str)[0] == ("1", 0.0, None, 0.0)
     counts = json.loads((cohort / "internal/import.json").read_text())
     assert counts["cells_that_could_not_be_read"] == ({"pulse": 1} if cell.strip() else {})
-    assert any("no level: pulse 1." in note for note in found.notes) is bool(cell.strip())
+    assert any("nor a level: pulse 1." in note for note in found.notes) is bool(cell.strip())
 
 
 @pytest.mark.parametrize("cell", ["yes", "2", "SECRET"])
@@ -133,7 +133,7 @@ def test_a_label_that_is_no_level_is_reported_without_quoting_it(tmp_path: Path,
 def test_a_row_without_a_usable_time_is_left_out_and_reported(tmp_path: Path, time: str) -> None:
     found, cohort = read(tmp_path, ROWS.replace("1,6,", f"1,{time},"))
     assert sorted(rows_of(cohort)) == [EXPECTED[0], EXPECTED[2]]
-    assert "rows without a time that can be read: 1 of 3. They are left out." in found.notes
+    assert "rows without a readable time: 1 of 3. They are left out." in found.notes
 
 
 DAMAGED = {

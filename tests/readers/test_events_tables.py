@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from longsynth.reading.tables import read_cohort
+from longsynth.reading.cohort_folder import read_cohort
 from longsynth.system.errors import CohortError, SchemaError
 from readers.small_sources import FAHRENHEIT, imported, rows_of, write
 
@@ -191,8 +191,8 @@ def test_labels_and_static_values_may_come_from_events(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "remedy"),
     [
-        ({"fact": "age"}, "add static: true"),
-        ({"codes": ["T1"], "units": {"C": 1}, "values": {"hot": "high"}}, "none of its levels"),
+        ({"fact": "age"}, "Add static: true"),
+        ({"codes": ["T1"], "units": {"C": 1}, "values": {"hot": "high"}}, "not one of its levels"),
     ],
 )
 def test_a_mapping_that_cannot_work_is_refused_with_its_place(

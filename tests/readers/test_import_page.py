@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.reading.importing import import_cohort
-from longsynth.reading.tables import CohortFolder
 from longsynth.schema.mapping import Dataset, Source
 from readers.small_sources import rows_of
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from meds import DataSchema
 
-from longsynth.reading.tables import read_cohort
+from longsynth.reading.cohort_folder import read_cohort
 from longsynth.system.errors import CohortError, SchemaError
 from readers.small_sources import (
     MEDS_ROWS,
@@ -58,7 +58,7 @@ def test_a_dataset_without_a_list_of_subjects_is_refused(tmp_path: Path) -> None
     """Otherwise a patient whose events are removed would change N, which is public."""
     folder = meds(tmp_path / "meds")
     (folder / "metadata/subject_splits.parquet").unlink()
-    with pytest.raises(CohortError, match="add the list of all subjects"):
+    with pytest.raises(CohortError, match="Add the list of all subjects"):
         imported("meds", folder, tmp_path)
 
 
@@ -159,7 +159,7 @@ def test_a_code_that_the_dataset_does_not_declare_is_refused(tmp_path: Path) -> 
 
 
 def test_a_variable_without_codes_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SchemaError, match=r"^variables.pulse: say which codes"):
+    with pytest.raises(SchemaError, match=r"^variables.pulse: nothing says which codes"):
         imported("meds", meds(tmp_path / "meds"), tmp_path, with_variable(concepts=[3]))
 
 

@@ -159,7 +159,7 @@ def test_stamps_with_a_zone_are_compared_in_utc(tmp_path: Path) -> None:
 
 def test_a_variable_without_concepts_is_refused(tmp_path: Path) -> None:
     variables = [dict(SCHEMA["variables"][0], source={"pattern": "HR"})]
-    with pytest.raises(SchemaError, match=r"^variables.pulse: say where it is"):
+    with pytest.raises(SchemaError, match=r"^variables.pulse: nothing says where it is"):
         read(tmp_path, omop_tables(), variables=variables, slot_rule={})
 
 

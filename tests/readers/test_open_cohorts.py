@@ -7,8 +7,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from longsynth.reading.importing import Format, import_cohort
-from longsynth.reading.tables import CohortFolder
+from longsynth.reading.cohort_folder import CohortFolder
+from longsynth.reading.importing import import_cohort
 
 COHORTS = Path(os.environ.get("LONGSYNTH_COHORTS", ""))
 SCHEMAS = Path(__file__).parents[2] / "examples" / "schemas"
@@ -52,7 +52,7 @@ def imports(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if name in TIDY:
             schema = out / f"{name}.yaml"
             schema.write_text(TIDY[name])
-        form: Format = "events" if name in TIDY else "meds" if name.endswith("meds") else "omop"
+        form: str = "events" if name in TIDY else "meds" if name.endswith("meds") else "omop"
         import_cohort(form, str(COHORTS / name), schema, out / name)
     return out
 
@@ -72,9 +72,7 @@ def test_there_are_as_many_patients_as_rows_in_the_patient_table(imports: Path, 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in SCHEMAS.glob("*.yaml")))
 def test_every_example_schema_imports_its_cohort(tmp_path: Path, name: str) -> None:
-    form: Format = (
-        "meds" if name.endswith("meds") else "omop" if name.endswith("omop") else "events"
-    )
+    form: str = "meds" if name.endswith("meds") else "omop" if name.endswith("omop") else "events"
     found = import_cohort(form, str(COHORTS / name), SCHEMAS / f"{name}.yaml", tmp_path / "out")
     assert ask(f"SELECT count(*) FROM '{COHORTS / name / PATIENTS[name]}'") == [(found.patients,)]
 

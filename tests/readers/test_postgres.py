@@ -99,7 +99,7 @@ def test_more_rows_than_one_fetch_are_read(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     omop_postgres(server)
-    monkeypatch.setattr("longsynth.reading.formats.cdm_postgres.ROWS", 2)
+    monkeypatch.setattr("longsynth.reading.formats.omop.sources.ROWS", 2)
     assert renumbered(rows_of(imported("omop", in_cdm(server), tmp_path))) == ROWS
 
 

@@ -138,7 +138,7 @@ def test_no_message_of_an_import_repeats_a_cell(tmp_path: Path) -> None:
     )
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text(settled(first_recipe([path])), encoding="utf-8")
-    with refused("id-missing", CohortError) as caught:
+    with refused("patient-ids", CohortError) as caught:
         import_table([path], recipe, tmp_path / "cohort")
     assert "SENTINEL" not in str(caught.value)
     assert "SENTINEL" not in recipe.read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from longsynth.reading.tables import read_cohort
+from longsynth.reading.cohort_folder import read_cohort
 from readers.small_sources import (
     PEOPLE,
     ROWS,

@@ -12,16 +12,17 @@ import pytest
 import longsynth.encoding.rows
 import longsynth.privacy.curator
 import longsynth.privacy.sums
-from longsynth.audit.game.fast_noise import FAST
-from longsynth.audit.game.report import BUNDLE, GameReport, Row, read_report
+from longsynth.audit.game.report import BUNDLE, GameReport, GameRow, read_report
+from longsynth.audit.game.trials import FAST
 from longsynth.plan import Plan
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.curator import Curator
 from longsynth.privacy.ledger import Released
 from longsynth.privacy.noise import OPENDP, OpenDPNoise
 from longsynth.privacy.statistic import Statistic
-from longsynth.system.errors import DependentRows, Refused
+from longsynth.system.errors import Code, DependentRows
 from redteam.game_support import quick, two_stage_plan
+from refusals import refused
 from support import small_plan, small_schema
 
 FULL = small_schema(length="full")  # the paper's case: every slot in use
@@ -42,7 +43,7 @@ def honest(request: pytest.FixtureRequest) -> GameReport:
     return quick(PLANS[request.param])
 
 
-def rows(report: GameReport, **wanted: Any) -> list[Row]:
+def rows(report: GameReport, **wanted: Any) -> list[GameRow]:
     return [r for r in report.rows if all(getattr(r, k) == v for k, v in wanted.items())]
 
 
@@ -129,7 +130,7 @@ def test_progress_counts_up_to_the_end() -> None:
 
 @pytest.mark.parametrize("wanted", [{"trials": 9}, {"opendp_trials": 0}])
 def test_a_game_without_trials_is_refused(wanted: dict[str, int]) -> None:
-    with pytest.raises(Refused, match="at least 10 trials"):
+    with refused(Code.TOO_FEW_TRIALS):
         quick(PLANS["joint"], **wanted)
 
 
@@ -245,8 +246,8 @@ def test_a_line_that_skips_the_noise_is_found(monkeypatch: pytest.MonkeyPatch) -
     report = quick(PLANS["separate"])
     assert report.rows == ()
     assert report.failures == (
-        "290 numbers were released on 6 lines, and the noise source was asked for 206 in 5 calls: "
-        "some left without noise",
+        "290 numbers were released on 6 lines, but the noise source was asked for 206 in 5 calls: "
+        "some were released without noise",
     )
 
 
@@ -336,7 +337,7 @@ def test_a_row_that_depends_on_other_patients_is_refused(monkeypatch: pytest.Mon
 
 
 def test_a_budget_that_buys_too_much_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = Budget.rho.func
+    true = Budget.rho.fget
     monkeypatch.setattr(Budget, "rho", property(cache(lambda self: true(self) * Fraction(3, 2))))
     found = quick(small_plan(100, JOINT, epsilon=4)).failures
     assert any("add up to ε = 5." in failure for failure in found)

@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from longsynth.audit.game.candidates import bystanders, changed, in_stratum, ordinary, structured
-from longsynth.audit.game.scene import given_by, scene_of, squared_length
-from longsynth.audit.game.search import Worst, worst_pairs
+from longsynth.audit.game.neighbours import (
+    WorstPairs,
+    noise_requests,
+    squared_length,
+    surroundings_of,
+    worst_pairs,
+)
 from longsynth.plan import plan
 from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulated_schema
@@ -16,7 +21,7 @@ from redteam.game_support import two_stage_plan
 from support import small_plan, small_schema
 
 
-def found(schema: Schema, method: str = "trust", tries: int = 0) -> Worst:
+def found(schema: Schema, method: str = "trust", tries: int = 0) -> WorstPairs:
     planned = plan(schema, 100, epsilon=4, delta=1e-5, method=method)
     return worst_pairs(planned, np.random.default_rng(1), tries=tries)
 
@@ -72,7 +77,7 @@ def test_the_lines_and_the_noise_are_those_of_the_claim() -> None:
     assert worst.plan.ledger.patients == 3
     assert worst.plan.ledger.entries == claim.ledger.entries
     assert (worst.plan.stages, worst.plan.schema) == (claim.stages, claim.schema)
-    for given, entry in zip(worst.bundle.given_one, claim.ledger.entries, strict=True):
+    for given, entry in zip(worst.bundle.requests_one, claim.ledger.entries, strict=True):
         assert given.sigma == entry.sigma
 
 
@@ -84,8 +89,8 @@ def test_planning_for_so_few_patients_would_give_the_same_lines_and_noise() -> N
 
 def test_what_a_pair_gives_is_what_the_real_fit_gives_again() -> None:
     worst = found(small_schema(release="joint", length="full"))
-    for cohort, given in ((worst.bundle.one, worst.bundle.given_one),):
-        again = given_by(cohort, worst.plan)
+    for cohort, given in ((worst.bundle.one, worst.bundle.requests_one),):
+        again = noise_requests(cohort, worst.plan)
         assert all(np.array_equal(a.sums, b.sums) for a, b in zip(again, given, strict=True))
 
 
@@ -121,13 +126,14 @@ def test_a_later_stage_is_compared_after_the_same_earlier_releases() -> None:
     """The second stage turns with the first: two patients who differ in stratum alone would seem
     to differ in it, were what the first released not held fixed."""
     claim = two_stage_plan()
-    scene = scene_of(claim, bystanders(claim.schema), ordinary(claim.schema))
+    around = surroundings_of(claim, bystanders(claim.schema), ordinary(claim.schema))
     one = next(iter(structured(claim.schema)))
-    first, second = (scene.given(in_stratum(one, claim.schema, s)) for s in (0, 5))
+    first, second = (around.requests(in_stratum(one, claim.schema, s)) for s in (0, 5))
     assert not np.array_equal(first[0].sums, second[0].sums)
     assert np.array_equal(first[1].sums, second[1].sums)
     free = [
-        given_by(scene.cohort(in_stratum(one, claim.schema, s)), scene.plan)[1].sums for s in (0, 5)
+        noise_requests(around.cohort(in_stratum(one, claim.schema, s)), around.plan)[1].sums
+        for s in (0, 5)
     ]
     assert not np.array_equal(*free)
 

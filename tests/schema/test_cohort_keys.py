@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from longsynth.schema.file import dump, parse_text
-from longsynth.schema.layout import Layout
+from longsynth.schema.record import Layout
 from longsynth.schema.schema import Schema, SlotRule
 from ward import ward_schema
 

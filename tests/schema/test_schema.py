@@ -292,8 +292,8 @@ def test_settling_twice_is_settling_once() -> None:
     assert once.resolved(500) == once
 
 
-def test_only_a_settled_schema_has_fixed_constants() -> None:
-    with pytest.raises(TypeError, match="settle the schema"):
+def test_only_a_resolved_schema_has_fixed_constants() -> None:
+    with pytest.raises(TypeError, match="resolved"):
         _ = schema().resolved_constants
 
 

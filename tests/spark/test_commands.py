@@ -14,8 +14,7 @@ import pytest
 from longsynth import fit, model_of, simulate, simulated_schema
 from longsynth.engines.spark.sampling import write_on_spark
 from longsynth.sample import CHUNK, sample_chunks
-from longsynth.writing.parts_writer import CHUNKS, write_parts
-from longsynth.writing.writer import write_cohort
+from longsynth.writing.cohort import CHUNKS, write_cohort, write_parts
 from spark_sessions import LEAN, Sessions, why_not
 from support import random_cohort, small_plan
 

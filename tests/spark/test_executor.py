@@ -16,10 +16,10 @@ from longsynth import CohortFolder, plan
 from longsynth.bundle import Bundle
 from longsynth.engines.local import sum_over
 from longsynth.engines.spark import executor
-from longsynth.engines.spark.partials import Totals
+from longsynth.engines.spark.executor import Totals
 from longsynth.plan import Plan
+from longsynth.reading.cells import cohort_columns
 from longsynth.reading.columns import Roles, people_roles, row_roles
-from longsynth.reading.reading import reading
 
 pytest.importorskip("pyspark", reason="an executor asks Spark for the number of its part")
 
@@ -39,7 +39,7 @@ def sorted_rows(folder: Path) -> pa.Table:
     rows = pq.read_table(folder / "observations.parquet", columns=names(row_roles(schema)))
     people = pq.read_table(folder / "patients.parquet", columns=names(people_roles(schema)))
     types = [{field.name: field.type for field in t.schema} for t in (rows, people)]
-    read = reading(schema, *types)
+    read = cohort_columns(schema, *types)
     usable = "WHERE id IS NOT NULL AND isfinite(time)"
     queries = (
         f"SELECT * FROM (SELECT {read.rows} FROM batch) {usable}",
@@ -107,7 +107,7 @@ def test_totals_come_back_as_they_were_sent() -> None:
 
 def test_an_error_on_an_executor_has_its_name_and_no_words(folder: Path, planned: Plan) -> None:
     work = first_pass(planned) | {"contributions": Indiscreet()}
-    quiet = executor.unquoted(partial(executor.sum_patients, schema=odd_schema(), **work))  # type: ignore[arg-type]
+    quiet = executor.guarded(partial(executor.sum_patients, schema=odd_schema(), **work))  # type: ignore[arg-type]
     rows: Iterator[pa.RecordBatch] = iter(sorted_rows(folder).to_batches())
     with pytest.raises(executor.ExecutorError) as caught:
         list(quiet(rows))

@@ -79,7 +79,7 @@ def test_places_without_a_table_are_refused_with_a_remedy(tmp_path: Path, sparks
         SparkCohort(spark, write_csv(tmp_path / "csv", "valid"))
     with pytest.raises(CohortError, match=r"ward\.observations.*TABLE_OR_VIEW_NOT_FOUND"):
         SparkCohort(spark, small_schema(), observations="ward.observations", patients="ward.people")
-    with pytest.raises(Refused, match="give both tables"):
+    with pytest.raises(Refused, match="Give both tables"):
         SparkCohort(spark, small_schema(), patients="ward.people")
     with pytest.raises(Refused, match="at least one partition"):
         SparkCohort(spark, tmp_path, partitions=0)
@@ -102,14 +102,14 @@ def test_columns_that_spark_cannot_tell_apart_are_refused_with_a_remedy(
         return table.append_column("GROUP", table.column("group"))
 
     folder = changed(odd_folder(tmp_path / "cohort"), "patients", shouted)
-    with pytest.raises(CohortError, match="twice, capitals aside: rename one"):
+    with pytest.raises(CohortError, match="twice, ignoring capitals"):
         SparkCohort(sparks.on(), folder)
 
 
 def test_a_damaged_file_is_refused_without_its_bytes(tmp_path: Path, sparks: Sessions) -> None:
     folder = write_parquet(tmp_path / "cohort", "valid")
     (folder / "patients.parquet").write_bytes(b"PAR1" + MARK.encode() * 40)
-    with pytest.raises(CohortError, match="is a file damaged") as caught:
+    with pytest.raises(CohortError, match="not damaged") as caught:
         SparkCohort(sparks.on(), folder)
     assert not found_in_error(caught.value)
 
@@ -160,7 +160,7 @@ def test_executors_of_another_version_are_refused(
     monkeypatch.setattr(spark_cohort, "VERSION", "0.0.9")
     with (
         SparkCohort(sparks.on(), folder, partitions=2) as source,
-        pytest.raises(Refused, match=r"this is 0\.0\.9: install the same version everywhere"),
+        pytest.raises(Refused, match=r"this is 0\.0\.9"),
     ):
         source.repairs()
 

@@ -1,4 +1,4 @@
-"""Classifiers: the two models that every utility number rests on. One thread, fixed seeds."""
+"""Classifiers: the two models behind every utility metric. One thread, fixed seeds."""
 
 import warnings
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from longsynth.system.arrays import Floats, Ints
-from longsynth.system.errors import Refused
+from longsynth.system.errors import Code, Refused
 from longsynth.system.workers import single_thread
 
 ModelName = Literal["logistic", "boosted"]
@@ -19,7 +19,7 @@ BINS = 64  # of each summary, for the trees
 def fitted_probability(
     model: ModelName, features: Floats, event: Ints, weight: Floats, asked: Floats
 ) -> Floats:
-    """Train on weighted patients (mean weight 1) and return P(event) of those asked about."""
+    """Train on weighted patients (mean weight 1) and return P(event) for others."""
     kept = weight > 0
     prepare, make = (_standardised, _logistic) if model == "logistic" else (_binned, _boosted)
     return probability_of(make, prepare, features[kept], event[kept], weight[kept], asked)
@@ -33,15 +33,15 @@ def probability_of(
     weight: Floats,
     asked: Floats,
 ) -> Floats:
-    """Train any classifier on prepared features; one outcome only is its own forecast."""
+    """Train any classifier on prepared features. If all outcomes are equal, predict that one."""
     if len(np.unique(event)) < 2:
         return np.full(len(asked), float(event.mean()) if len(event) else 0.5)
     require_sklearn()
     with single_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a model that did not converge is judged as it is
-        given = {"sample_weight": weight} if np.ptp(weight) > 0 else {}  # equal ones say nothing
-        made = make().fit(prepare(features, features), event, **given)
-        return np.asarray(made.predict_proba(prepare(features, asked))[:, 1], dtype=np.float64)
+        warnings.simplefilter("ignore")  # a model that did not converge is used as it is
+        extra = {"sample_weight": weight} if np.ptp(weight) > 0 else {}  # equal ones say nothing
+        fitted = make().fit(prepare(features, features), event, **extra)
+        return np.asarray(fitted.predict_proba(prepare(features, asked))[:, 1], dtype=np.float64)
 
 
 def require_sklearn() -> None:
@@ -49,7 +49,9 @@ def require_sklearn() -> None:
         import sklearn  # noqa: F401
     except ModuleNotFoundError:
         raise Refused(
-            "an audit trains classifiers with scikit-learn: pip install 'longsynth[audit]'"
+            Code.SKLEARN_MISSING,
+            "an audit trains classifiers with scikit-learn, which is not installed.",
+            "Run pip install 'longsynth[audit]'.",
         ) from None
 
 
@@ -59,7 +61,7 @@ def _standardised(train: Floats, asked: Floats) -> Floats:
 
 
 def _binned(train: Floats, asked: Floats) -> Floats:
-    """Ranks among the training patients' quantiles: trees see no more, and sooner."""
+    """Ranks among the training patients' quantiles: trees need no more, and train faster."""
     edges = np.quantile(train, np.linspace(0, 1, BINS)[1:-1], axis=0)
     columns = [np.searchsorted(e, a, side="right") for e, a in zip(edges.T, asked.T, strict=True)]
     return np.column_stack(columns).astype(np.float64)

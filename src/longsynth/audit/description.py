@@ -1,6 +1,6 @@
 """A description of a cohort in a few hundred numbers: shares, quantiles, correlations and how
-records run in time. Of synthetic patients it is public, of real ones it stays internal. Bins come
-from the schema alone, so that descriptions of two cohorts can be laid over each other."""
+values develop over time. For synthetic patients it is public; for real ones it stays internal. Bins
+depend on the schema alone, so that descriptions of two cohorts can be plotted together."""
 
 from itertools import pairwise
 from typing import Any
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.schema.variable import Variable
 from longsynth.system.arrays import Bools, Floats
 
@@ -18,8 +18,8 @@ LAGS = 6
 
 
 def describe(schema: Schema, patients: Trajectories, *, along: bool = True) -> dict[str, Any]:
-    """Return shares and correlations, by weight, and with `along` also how records run in time.
-    Scales come from the schema alone."""
+    """Return weighted shares and correlations and, with `along`, also how values develop over time.
+    Scales depend on the schema alone."""
     view = _View(schema, patients)
     return {
         "variables": [_variable(schema, view, v, along) for v in range(len(schema.variables))],
@@ -32,16 +32,16 @@ def describe(schema: Schema, patients: Trajectories, *, along: bool = True) -> d
 
 
 class _View:
-    """Values within bounds, and where there are any."""
+    """Values within bounds, and where they were observed."""
 
     def __init__(self, schema: Schema, patients: Trajectories) -> None:
         low, high = np.array([v.bounds for v in schema.variables]).T
         used = np.arange(schema.slots) < np.asarray(patients.length)[:, None]
-        found = np.asarray(patients.values, dtype=np.float64)
+        values = np.asarray(patients.values, dtype=np.float64)
         self.used: Bools = used
         self.cells: Bools = schema.layout.up_to(np.asarray(patients.length))
-        self.seen: Bools = np.asarray(patients.observed & self.cells & np.isfinite(found))
-        self.values: Floats = np.clip(np.nan_to_num(found), low, high)
+        self.observed: Bools = np.asarray(patients.observed & self.cells & np.isfinite(values))
+        self.values: Floats = np.clip(np.nan_to_num(values), low, high)
         gaps = np.nan_to_num(np.where(used, patients.gaps, 0.0))
         self.gaps: Floats = np.clip(gaps, 0.0, schema.max_gap)
         self.length: NDArray[np.int64] = np.asarray(patients.length)
@@ -61,22 +61,25 @@ class _View:
 
 
 def _variable(schema: Schema, view: _View, v: int, along: bool) -> dict[str, Any]:
-    variable, seen = schema.variables[v], view.seen[:, :, v]
-    values, weight = view.values[:, :, v][seen], np.broadcast_to(view.weight[:, None], seen.shape)
+    variable, observed = schema.variables[v], view.observed[:, :, v]
+    values, weight = (
+        view.values[:, :, v][observed],
+        np.broadcast_to(view.weight[:, None], observed.shape),
+    )
     if variable.kind == "continuous":
         edges = variable_edges(variable)
-        found = histogram(values, weight[seen], edges)
+        parts = histogram(values, weight[observed], edges)
         scale: dict[str, Any] = {"edges": rounded(edges)}
     else:
         names = level_names(variable)
         code = np.clip((values - variable.bounds[0]).round().astype(np.int64), 0, len(names) - 1)
-        scale, found = {"levels": names}, shares(code, weight[seen], len(names))
+        scale, parts = {"levels": names}, shares(code, weight[observed], len(names))
     middle = rounded(np.full(3, np.nan))
-    if len(values) and weight[seen].sum() > 0 and variable.kind != "nominal":
-        middle = rounded(quantiles(values, weight[seen], (0.05, 0.5, 0.95)))
+    if len(values) and weight[observed].sum() > 0 and variable.kind != "nominal":
+        middle = rounded(quantiles(values, weight[observed], (0.05, 0.5, 0.95)))
     return {
         **scale,
-        "shares": found,
+        "shares": parts,
         "middle": middle,
         "missing": {name: _missing(view, rows, v) for name, rows in view.parts().items()},
         "bands": _bands(schema, view, v) if along and _has_bands(variable) else {},
@@ -90,33 +93,34 @@ def _has_bands(variable: Variable) -> bool:
 def _missing(view: _View, rows: Bools, v: int) -> float | None:
     weight = np.where(rows, view.weight, 0.0)[:, None]
     cells = float((weight * view.cells[:, :, v]).sum())
-    seen = float((weight * view.seen[:, :, v]).sum())
-    return rounded(np.array([1 - seen / cells if cells > 0 else np.nan]))[0]
+    observed = float((weight * view.observed[:, :, v]).sum())
+    return rounded(np.array([1 - observed / cells if cells > 0 else np.nan]))[0]
 
 
 def _bands(schema: Schema, view: _View, v: int) -> dict[str, Any]:
-    """By part: for each block of slots three quantiles, or of what is yes or no its share."""
+    """By part: for each block of slots, three quantiles, or the share of "yes" for a binary
+    variable."""
     binary = schema.variables[v].kind == "binary"
-    blocks, found = blocks_of(schema), {}
+    blocks, by_part = blocks_of(schema), {}
     for name, rows in view.parts().items():
         lines: list[list[float | None]] = []
         for start, end in pairwise(blocks):
-            seen = view.seen[:, start:end, v] & rows[:, None]
-            weight = np.broadcast_to(view.weight[:, None], seen.shape)[seen]
-            values = view.values[:, start:end, v][seen]
-            if seen.any(axis=1).sum() < FEWEST or weight.sum() <= 0:
+            observed = view.observed[:, start:end, v] & rows[:, None]
+            weight = np.broadcast_to(view.weight[:, None], observed.shape)[observed]
+            values = view.values[:, start:end, v][observed]
+            if observed.any(axis=1).sum() < FEWEST or weight.sum() <= 0:
                 lines.append([None] * 3)
             elif binary:
                 share = float(np.average(values, weights=weight))
                 lines.append(rounded(np.array([np.nan, share, np.nan])))
             else:
                 lines.append(rounded(quantiles(values, weight, CHANCES)))
-        found[name] = [list(line) for line in zip(*lines, strict=True)]
-    return found
+        by_part[name] = [list(line) for line in zip(*lines, strict=True)]
+    return by_part
 
 
 def _gaps(schema: Schema, view: _View) -> dict[str, Any]:
-    """Hours between consecutive slots; the first slot has none before it."""
+    """Hours between consecutive slots; the first slot has no gap."""
     used = view.used.copy()
     used[:, 0] = False
     weight = np.broadcast_to(view.weight[:, None], used.shape)[used]
@@ -154,28 +158,28 @@ def _strata(schema: Schema, view: _View) -> dict[str, Any]:
 
 
 def _correlations(schema: Schema, view: _View) -> dict[str, Any]:
-    """Of patients' own means with each other and with the event, upper triangle by rows."""
+    """Between patients' means, and with the event; the upper triangle by rows."""
     chosen = [v for v, variable in enumerate(schema.variables) if variable.kind != "nominal"]
-    count = view.seen[:, :, chosen].sum(axis=1)
-    total = np.where(view.seen, view.values, 0.0)[:, :, chosen].sum(axis=1)
+    count = view.observed[:, :, chosen].sum(axis=1)
+    total = np.where(view.observed, view.values, 0.0)[:, :, chosen].sum(axis=1)
     means = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     columns = np.column_stack([means, view.labels["event"]])
     names = [schema.variables[v].name for v in chosen]
     pairs = zip(*np.triu_indices(columns.shape[1], 1), strict=True)
-    found = [correlation(columns[:, i], columns[:, j], view.weight) for i, j in pairs]
-    return {"names": names, "pairs": rounded(np.array(found))}
+    values = [correlation(columns[:, i], columns[:, j], view.weight) for i, j in pairs]
+    return {"names": names, "pairs": rounded(np.array(values))}
 
 
 def _autocorrelations(schema: Schema, view: _View) -> dict[str, Any]:
-    """Pooled over patients, by how many slots lie between two readings."""
+    """Pooled over patients, by the number of slots between two readings."""
     lags = list(range(1, min(LAGS, schema.slots - 1) + 1))
-    found = {}
+    by_variable = {}
     for v, variable in enumerate(schema.variables):
         if not _has_bands(variable):
             continue
-        values = np.where(view.seen[:, :, v], view.values[:, :, v], np.nan)
+        values = np.where(view.observed[:, :, v], view.values[:, :, v], np.nan)
         weight = np.broadcast_to(view.weight[:, None], values.shape)
-        found[variable.name] = rounded(
+        by_variable[variable.name] = rounded(
             np.array(
                 [
                     correlation(
@@ -185,11 +189,11 @@ def _autocorrelations(schema: Schema, view: _View) -> dict[str, Any]:
                 ]
             )
         )
-    return {"lags": lags, "variables": found}
+    return {"lags": lags, "variables": by_variable}
 
 
 MOST_BINS = 60
-MOST_BLOCKS = 24  # of consecutive slots, along which a record is drawn
+MOST_BLOCKS = 24  # of consecutive slots, for plots over time
 
 
 def nice_width(span: float, most: int) -> float:
@@ -199,7 +203,7 @@ def nice_width(span: float, most: int) -> float:
 
 
 def edges_of(low: float, high: float, least: float = 0.0) -> Floats:
-    """Bins of a round width, so that what is recorded in whole numbers fills them evenly."""
+    """Bins of a round width, so that values recorded as whole numbers fill them evenly."""
     width = max(nice_width(high - low, MOST_BINS), least)
     inner = np.arange(np.floor(low / width) + 1, np.ceil(high / width)) * width
     inside = inner[(inner > low + 1e-9 * width) & (inner < high - 1e-9 * width)]
@@ -214,7 +218,7 @@ def variable_edges(variable: Variable) -> Floats:
 
 
 def level_names(variable: Variable) -> list[str]:
-    """What a variable with levels can be, in order."""
+    """The levels of a variable, in order."""
     if variable.levels:
         return list(variable.levels)
     low, high = variable.bounds
@@ -222,7 +226,7 @@ def level_names(variable: Variable) -> list[str]:
 
 
 def blocks_of(schema: Schema) -> Floats:
-    """(blocks + 1,): where blocks of slots begin, and the end of the last."""
+    """(blocks + 1,): where each block of slots begins, and the end of the last."""
     count = min(schema.slots, MOST_BLOCKS)
     return np.unique(np.linspace(0, schema.slots, count + 1).round().astype(np.int64))
 
@@ -232,12 +236,12 @@ DIGITS = 5
 
 
 def rounded(values: Floats) -> list[float | None]:
-    """Five digits, so that a description is light and the same on every machine."""
+    """Five digits, so that a description is small and the same on every machine."""
     return [float(f"{v:.{DIGITS}g}") if np.isfinite(v) else None for v in np.ravel(values)]
 
 
 def shares(codes: NDArray[np.int64], weight: Floats, bins: int) -> list[float | None]:
-    """The share of weight in each bin; zeros where there is none at all."""
+    """The share of weight in each bin; zeros if there is no weight at all."""
     counts = np.asarray(np.bincount(codes, weight, bins)[:bins], dtype=np.float64)
     total = counts.sum()
     return rounded(counts / total if total > 0 else counts)
@@ -257,7 +261,7 @@ def quantiles(values: Floats, weight: Floats, chances: tuple[float, ...]) -> Flo
 
 
 def correlation(x: Floats, y: Floats, weight: Floats) -> float:
-    """NaN where too few are known or one of them does not vary."""
+    """NaN if too few patients are known or one of the two does not vary."""
     known = np.isfinite(x) & np.isfinite(y) & (weight > 0)
     if known.sum() < FEWEST:
         return np.nan

@@ -1,44 +1,133 @@
-"""Fidelity: are synthetic patients distributed as real ones are?"""
+"""Fidelity: are synthetic patients distributed like real ones?"""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from longsynth.audit.comparisons.comparison import Comparison
-from longsynth.audit.comparisons.dependence import correlations
-from longsynth.audit.comparisons.marginals import marginals, rhythm
-from longsynth.audit.comparisons.outcomes import missingness, prevalence
-from longsynth.audit.comparisons.persistence import autocorrelations, transitions
-from longsynth.audit.comparisons.telling_apart import telling_apart
-from longsynth.audit.intervals import scored
-from longsynth.audit.score import Better, Score
+from longsynth.audit.dependence import (
+    autocorrelations,
+    correlations,
+    elapsed_autocorrelation,
+    real_vs_synthetic,
+    transitions,
+)
+from longsynth.audit.marginals import (
+    Comparison,
+    gaps,
+    marginals,
+    missingness,
+    prevalence,
+    visit_counts,
+)
+from longsynth.audit.metric import Metric, Score, scored
 from longsynth.audit.view import weights
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats
 
-COMPARISONS: tuple[Comparison, ...] = (
-    marginals,
-    correlations,
-    autocorrelations,
-    transitions,
-    prevalence,
-    missingness,
-    rhythm,
-    telling_apart,
-)
 
-WHY_UNDEFINED = {  # by how the metric's name starts
-    "marginal_ks": "never seen in one of the cohorts",
-    "correlation_error": "fewer than two summaries vary",
-    "autocorrelation_error": "too few real patients with two readings that far apart",
-    "transition_error": "no variable with levels was seen in two consecutive slots",
-    "prevalence_error": "one of the cohorts has nobody in this group",
-    "missingness_event_error": "one of the cohorts has one outcome only",
-    "missingness_error": "one of the cohorts has no slots in use",
-    "gap_wasserstein": "one of the cohorts has no slots in use",
-    "visit_count_error_event": "one of the cohorts has nobody with this outcome",
-}
+def _error(name: str, label: str, meaning: str, compute: Comparison, **more: Any) -> Metric:
+    """An error of which 0 is perfect and nothing is too large."""
+    return Metric(name, label, "lower", meaning, compute, limits=(0.0, np.inf), **more)
+
+
+# Computed from the schema, a real and a synthetic cohort: see `Comparison`.
+FIDELITY = [
+    _error(
+        "marginal_ks[_<variable>]",
+        "distributions[: <variable>]",
+        "The largest difference between two distribution functions; total variation for variables "
+        "with levels. Without a suffix: the mean over variables.",
+        marginals,
+        short="Marginal KS[, <variable>]",
+        undefined="never observed in one of the cohorts",
+    ),
+    _error(
+        "correlation_error",
+        "correlations between summaries",
+        "The mean absolute difference of the correlations between summaries of a record.",
+        correlations,
+        short="Correlation error",
+        undefined="fewer than two summaries vary",
+    ),
+    _error(
+        "autocorrelation_error[_lag<lag>]",
+        "autocorrelation[, lag <lag>]",
+        "The difference in correlation between readings one slot apart, or two or three, pooled "
+        "over patients. The mean over variables over time, except nominal ones.",
+        autocorrelations,
+        short="AC error[, lag <lag>]",
+        undefined="too few real patients with two readings that far apart",
+    ),
+    _error(
+        "autocorrelation_error_elapsed",
+        "autocorrelation, by hours apart",
+        "The same by hours between readings, in bins that are fixed shares of `max_gap`.",
+        elapsed_autocorrelation,
+        undefined="too few real patients with two readings that far apart",
+        shown="page",
+    ),
+    _error(
+        "transition_error",
+        "steps between levels",
+        "For variables with levels, over time: the share of steps from a level that lead elsewhere "
+        "(total variation, weighted by how often real patients are at the level).",
+        transitions,
+        short="Transition error",
+        undefined="no variable with levels was observed in two consecutive slots",
+    ),
+    _error(
+        "prevalence_error[_group<group>]",
+        "share with the event[, group <group>]",
+        "The difference in event rate, for all patients or in one group.",
+        prevalence,
+        short="Prevalence error[, group <group>]",
+        undefined="one of the cohorts has nobody in this group",
+    ),
+    _error(
+        "missingness_error[_<variable>]",
+        "missing readings[: <variable>]",
+        "The difference in the share of missing cells, within slots in use. A static variable has "
+        "one cell per patient. Without a suffix: the mean over variables.",
+        missingness,
+        short="Missingness error[, <variable>]",
+        undefined="one of the cohorts has no slots in use",
+    ),
+    _error(
+        "missingness_event_error",
+        "missing readings, dependence on the event",
+        "The difference in how much more is missing with the event than without.",
+        missingness,
+        undefined="one of the cohorts has one outcome only",
+        shown="dossier",
+    ),
+    _error(
+        "gap_wasserstein",
+        "gaps, hours",
+        "The mean shift of the gaps between slots, in hours.",
+        gaps,
+        short="Gap Wasserstein (h)",
+        undefined="one of the cohorts has no slots in use",
+    ),
+    _error(
+        "visit_count_error[_event<event>]",
+        "slots used[, event <event>]",
+        "The mean shift of the number of slots, for all patients or among those without (0) or "
+        "with (1) the event: the length of a record can reveal its outcome.",
+        visit_counts,
+        short="Visit count error[, event <event>]",
+        undefined="one of the cohorts has nobody with this outcome",
+    ),
+    Metric(
+        "real_vs_synthetic_auc",
+        "a classifier tells them apart, AUC",
+        "half",
+        "How well boosted trees distinguish real from synthetic patients, cross-validated. 0.5: "
+        "not at all.",
+        real_vs_synthetic,
+    ),
+]
 
 
 def fidelity_scores(
@@ -48,40 +137,18 @@ def fidelity_scores(
     *,
     bootstrap: int = 0,
     seed: int = 0,
-    comparisons: Sequence[Comparison] = COMPARISONS,
+    metrics: Sequence[Metric] = FIDELITY,
 ) -> list[Score]:
     """Compare two cohorts, synthetic patients by weight; intervals resample both of them."""
+    comparisons = dict.fromkeys(metric.compute for metric in metrics)
     measures = [compare(schema, real, synthetic) for compare in comparisons]
     weight = weights(synthetic)
 
     def statistic(of_real: Floats, of_synthetic: Floats) -> dict[str, float]:
-        found: dict[str, float] = {}
+        values: dict[str, float] = {}
         for measure in measures:
-            found |= measure(of_real, of_synthetic * weight)
-        return found
+            values |= measure(of_real, of_synthetic * weight)
+        return values
 
-    return scored(
-        statistic,
-        (real.patients, synthetic.patients),
-        _better,
-        bootstrap=bootstrap,
-        seed=seed,
-        limits=_limits,
-        notes=_note,
-    )
-
-
-def _better(metric: str) -> Better:
-    return "half" if metric.endswith("_auc") else "lower"
-
-
-def _limits(metric: str) -> tuple[float, float]:
-    return 0.0, 1.0 if metric.endswith("_auc") else np.inf
-
-
-def _note(metric: str, value: float) -> str:
-    if np.isfinite(value):
-        return ""
-    return next(
-        (why for start, why in WHY_UNDEFINED.items() if metric.startswith(start)), "not defined"
-    )
+    sizes = (real.patients, synthetic.patients)
+    return scored(statistic, sizes, metrics, bootstrap=bootstrap, seed=seed)

@@ -1,4 +1,7 @@
-"""Ranking and calibration of probabilities, each from weighted patients. NaN: not defined."""
+"""Predicted probabilities: how well they rank patients, how well they are calibrated, and their
+curves. Patients count by weight; NaN means undefined."""
+
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit
@@ -10,8 +13,18 @@ BINS = 10  # of equal width, for calibration
 WILDEST = 50.0  # a slope or intercept beyond this has no finite optimum to converge to
 
 
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """What a model predicted for test patients, and what happened."""
+
+    event: Ints  # (n,)
+    probability: Floats  # (n,)
+    group: Ints  # (n,)
+    site: Ints  # (n,)
+
+
 class Ranking:
-    """Patients in order of their score, sorted once and then weighed as often as needed."""
+    """Patients in order of their score, sorted once and then weighted as often as needed."""
 
     def __init__(self, event: Ints, score: Floats) -> None:
         levels, self._level = np.unique(score, return_inverse=True)
@@ -19,9 +32,9 @@ class Ranking:
         self._event = event == 1
 
     def tallies(self, weight: Floats) -> tuple[Floats, Floats]:
-        """Return the weight of events and of others at each distinct score, rising."""
-        positive = summed(self._level, np.where(self._event, weight, 0.0), self._levels)
-        negative = summed(self._level, np.where(self._event, 0.0, weight), self._levels)
+        """Return the weight of events and of others at each distinct score, in increasing order."""
+        split = np.where(self._event, weight, 0.0), np.where(self._event, 0.0, weight)
+        positive, negative = (summed(self._level, part, self._levels) for part in split)
         return positive, negative
 
     def auroc(self, weight: Floats) -> float:
@@ -98,3 +111,51 @@ def _newton(design: Floats, offset: Floats, event: Ints, weight: Floats) -> Floa
         if np.abs(step).max() < 1e-8:
             return beta
     return np.full(len(beta), np.nan)
+
+
+def curves(predictions: Predictions) -> dict[str, dict[str, Floats]]:
+    """Return ROC, precision-recall and calibration curves, x increasing; empty if undefined."""
+    return {
+        "roc": _roc(predictions),
+        "pr": _precision_recall(predictions),
+        "calibration": _calibration(predictions),
+    }
+
+
+def _roc(predictions: Predictions) -> dict[str, Floats]:
+    positive, negative = _tallies(predictions)
+    if positive.sum() == 0 or negative.sum() == 0:
+        return {"fpr": np.empty(0), "tpr": np.empty(0)}
+    return {"fpr": _from_zero(negative), "tpr": _from_zero(positive)}
+
+
+def _precision_recall(predictions: Predictions) -> dict[str, Floats]:
+    positive, negative = _tallies(predictions)
+    if positive.sum() == 0:
+        return {"recall": np.empty(0), "precision": np.empty(0)}
+    hits = np.cumsum(positive)
+    precision = hits / np.cumsum(positive + negative)
+    return {
+        "recall": np.concatenate([[0.0], hits / hits[-1]]),
+        "precision": np.concatenate([precision[:1], precision]),
+    }
+
+
+def _calibration(predictions: Predictions) -> dict[str, Floats]:
+    place = bin_of(predictions.probability)
+    count = np.bincount(place, minlength=BINS)
+    filled = count > 0
+    predicted = np.bincount(place, predictions.probability, BINS)[filled] / count[filled]
+    observed = np.bincount(place, predictions.event, BINS)[filled] / count[filled]
+    return {"predicted": predicted, "observed": observed}
+
+
+def _tallies(predictions: Predictions) -> tuple[Floats, Floats]:
+    """Events and others at each distinct probability, in decreasing order."""
+    ranking = Ranking(predictions.event, predictions.probability)
+    positive, negative = ranking.tallies(np.ones(len(predictions.event)))
+    return positive[::-1], negative[::-1]
+
+
+def _from_zero(counts: Floats) -> Floats:
+    return np.concatenate([[0.0], np.cumsum(counts) / counts.sum()])

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from longsynth.audit.score import Score
-from longsynth.audit.utility import Predictions
+from longsynth.audit.metric import Score
+from longsynth.audit.ranking import Predictions
 from longsynth.schema.schema import Schema
 
 WARNING = "Computed from real patients: this folder is internal and may not leave."
@@ -20,13 +20,15 @@ REFITS = "fits with planted canaries"
 class Source:
     """Where a score comes from."""
 
-    row: str  # what was judged, in words
+    row: str  # what was evaluated, in words
     model: str = ""  # the classifier, if there is one
     weighted: bool = True  # whether synthetic weights counted
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScoreRow:
+    """A score with its place in the audit."""
+
     section: str  # utility, subgroups, fidelity or attacks
     source: Source
     score: Score
@@ -35,11 +37,11 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class AuditResult:
     schema: Schema
-    rows: list[Row]
+    rows: list[ScoreRow]
     predictions: dict[Source, Predictions]
-    patients: dict[str, int]  # of each cohort, train to control
+    patients: dict[str, int]  # per cohort, train to control
     bootstrap: int
-    refitted: str = ""  # the mechanism that canaries were planted before; "": none were
+    refitted: str = ""  # the mechanism that was fitted again with canaries; "": none was
 
     def of(self, section: str, source: Source) -> dict[str, Score]:
         """Return one row of a section by metric."""
@@ -53,7 +55,7 @@ class AuditResult:
         return list(dict.fromkeys(row.source for row in self.rows if row.section == section))
 
     def tidy(self) -> list[dict[str, Any]]:
-        """Return one flat record a score; what is not defined is None."""
+        """Return one flat record per score; undefined values are None."""
         return [
             {
                 "section": row.section,

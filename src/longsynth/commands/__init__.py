@@ -1,1 +1,1 @@
-"""One command a file, for those with more to say than a line. Libraries load when needed."""
+"""The command line. Commands are thin, and load libraries when they need them."""

@@ -1,30 +1,22 @@
-"""The commands, in the order in which people use them. Each has its own file."""
+"""The commands, in the order in which people use them."""
 
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
 
 from longsynth.commands.attack import app as attack
 from longsynth.commands.audit import audit
-from longsynth.commands.bench import bench
 from longsynth.commands.budget import app as budget
-from longsynth.commands.check import check
-from longsynth.commands.demo import demo
-from longsynth.commands.dossier import dossier
-from longsynth.commands.fit import fit
+from longsynth.commands.data import check, import_, schema_app
+from longsynth.commands.demo import demo, methods, simulate
+from longsynth.commands.fit import fit, plan, sample
 from longsynth.commands.governance import app as governance
-from longsynth.commands.import_ import import_
-from longsynth.commands.ledger import ledger
-from longsynth.commands.methods import methods
 from longsynth.commands.options import OneLineArguments, command
-from longsynth.commands.plan import plan
-from longsynth.commands.sample import sample
-from longsynth.commands.schema import app as schema
 from longsynth.commands.sign import keygen, sign
-from longsynth.commands.simulate import simulate
-from longsynth.commands.status import status
-from longsynth.commands.verify import verify
+from longsynth.commands.verify import dossier, ledger, status, verify
+from longsynth.system.errors import Code, Refused
 
 app = typer.Typer(
     cls=OneLineArguments,
@@ -49,7 +41,7 @@ FIRST_COMMANDS = {
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from longsynth.system.provenance import VERSION
+        from longsynth.system.origin import VERSION
 
         typer.echo(f"longsynth {VERSION}")
         raise typer.Exit
@@ -81,6 +73,21 @@ def _start() -> None:
             console.print(f"  {line}", soft_wrap=True, highlight=False)
 
 
+def bench(ctx: typer.Context) -> None:
+    """Run studies on simulated patients. Needs a checkout of the source."""
+    lab = entry_points(group="longsynth.commands", name="bench")
+    if not lab:
+        raise Refused(
+            Code.LAB_MISSING,
+            "the studies are not part of the installed package.",
+            "Clone the source of longsynth and run `make install` in it.",
+        )
+    studies = typer.main.get_command(next(iter(lab)).load())
+    # Not `main`: typer's would turn an interrupt into an exit code and drop what was noted with it.
+    with studies.make_context("longsynth bench", ctx.args) as inner:
+        studies.invoke(inner)
+
+
 def _add(panel: str, function: Callable[..., None], example: str, name: str | None = None) -> None:
     command(app, example, name, panel)(function)
 
@@ -94,7 +101,7 @@ _add(START, simulate, "simulate --patients 720 --out cohort")
 _add(START, status, "status run")
 _add(START, methods, "methods")
 
-app.add_typer(schema, name="schema", rich_help_panel=DATA)
+app.add_typer(schema_app, name="schema", rich_help_panel=DATA)
 _add(DATA, import_, "import events hospital --schema events.yaml --out cohort", "import")
 _add(DATA, check, "check cohort")
 
@@ -109,6 +116,7 @@ _add(CHECK, dossier, "dossier run --out dossier.html")
 app.add_typer(attack, name="attack", rich_help_panel=CHECK)
 app.command(
     rich_help_panel=CHECK,
+    epilog="For example: longsynth bench",
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(bench)

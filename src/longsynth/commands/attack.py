@@ -1,7 +1,5 @@
 """`longsynth attack`: an auditor attacks the privacy guarantee itself."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,6 +72,7 @@ def game(
     pair of cohorts that it finds. Exit code 0 if the guarantee holds, 1 if it fails.
     """
     from longsynth.audit.game.game import play
+    from longsynth.system.workers import progress_bar
 
     given: dict[str, object] = {
         "schema": schema,
@@ -85,9 +84,17 @@ def game(
     }
     files = _new_files(out)
     plan, played = _of_release(run, given) if run else _of_settings(given)
-    with _progress() as watch:
+    with progress_bar("pieces") as bar:
+        task = bar.add_task("searching for the worst pair of cohorts", total=None)
         report = play(
-            plan, trials=trials, opendp_trials=opendp_trials, seed=seed, jobs=jobs, watch=watch
+            plan,
+            trials=trials,
+            opendp_trials=opendp_trials,
+            seed=seed,
+            jobs=jobs,
+            watch=lambda done, total: bar.update(
+                task, description="playing", completed=done, total=total
+            ),
         )
     _write(files, report, played)
     if json:
@@ -205,23 +212,3 @@ def show_game(console: "Console", report: "GameReport", played: str) -> None:
         show(heading, page.spread_header(report.spreads), list(page.spread_cells(report.spreads)))
     for sentence in page.verdict(report):
         console.print(cell(sentence))
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error, on a terminal only."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-    from rich.progress import TimeRemainingColumn as Remaining
-
-    console = Console(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), Remaining()
-    with Progress(
-        *columns, console=console, disable=not console.is_terminal, transient=True
-    ) as bar:
-        task = bar.add_task("searching for the worst pair of cohorts", total=None)
-
-        def watch(done: int, total: int) -> None:
-            bar.update(task, description="playing", completed=done, total=total)
-
-        yield watch

@@ -21,28 +21,6 @@ ON_ATTACKS = (
     "If these attacks find nothing, others still might. What limits every attack is the ε in the "
     "release's ledger."
 )
-UTILITY = ("auroc", "auprc", "brier", "mean_prediction")
-FIDELITY = (
-    "marginal_ks",
-    "correlation_error",
-    "autocorrelation_error",
-    "transition_error",
-    "prevalence_error",
-    "missingness_error",
-    "gap_wasserstein",
-    "visit_count_error",
-    "real_vs_synthetic_auc",
-)
-ATTACKS = (
-    "mia_auc",
-    "mia_auc_control",
-    "mia_density_auc",
-    "mia_density_auc_control",
-    "attribute_accuracy",
-    "attribute_accuracy_control",
-    "attribute_baseline",
-    "attribute_advantage",
-)
 
 
 def audit(
@@ -71,14 +49,12 @@ def audit(
 
     The result is computed from real patients: do not share it.
     """
-    from longsynth.audit.agreement import require_agreement
-    from longsynth.audit.audit import audit as judge
+    from longsynth.audit.audit import audit as run_audit
     from longsynth.audit.classifiers import require_sklearn
+    from longsynth.audit.inputs import read_synthetic, require_agreement
     from longsynth.audit.refit import refit_like
-    from longsynth.audit.synthetic_folder import read_synthetic
-    from longsynth.reading.tables import read_cohort
-    from longsynth.show.audit_files import write_audit
-    from longsynth.show.audit_panels import drawn_from, write_panels
+    from longsynth.reading.cohort_folder import read_cohort
+    from longsynth.show.audit_files import drawn_from, write_audit, write_panels
     from longsynth.system.errors import Code, Refused
     from longsynth.system.folders import new_folder
 
@@ -105,7 +81,7 @@ def audit(
             }
         )
         cohorts = trained, tested, drawn, outsiders
-        result = judge(schema, *cohorts, refit=refit, watch=watch, bootstrap=bootstrap)
+        result = run_audit(schema, *cohorts, refit=refit, watch=watch, bootstrap=bootstrap)
         write_audit(result, scratch)
         write_panels(
             scratch,
@@ -126,7 +102,7 @@ def audit(
 def _fits(wanted: bool) -> Iterator[Callable[[], None]]:
     """Show the progress of the canary fits, on a terminal only."""
     from longsynth.audit.attacks.canary import COPIES, REFITS
-    from longsynth.system.progress import progress_bar
+    from longsynth.system.workers import progress_bar
 
     if not wanted:
         yield lambda: None
@@ -141,9 +117,9 @@ def _show(console: "Console", result: "AuditResult") -> None:
     from longsynth.show.audit_page import NO_CANARIES, bound_said, group_warnings
 
     console.print(_utility(result))
-    console.print(_beside("fidelity", "Fidelity: distance from the test cohort", FIDELITY, result))
+    console.print(_beside("fidelity", "Fidelity: distance from the test cohort", result))
     title = "Attacks on the synthetic patients, and on the training patients themselves"
-    console.print(_beside("attacks", title, ATTACKS, result))
+    console.print(_beside("attacks", title, result))
     if canaries := _canaries(result):
         console.print(canaries)
         console.print(bound_said(result.of("attacks", Source(REFITS))))
@@ -157,24 +133,26 @@ def _show(console: "Console", result: "AuditResult") -> None:
 def _utility(result: "AuditResult") -> "Table":
     from rich.table import Table
 
+    from longsynth.audit.registry import shown_in
     from longsynth.show.audit_page import heading, label, shown
 
     table = Table(title="Utility: how well real test patients are predicted", title_justify="left")
     table.add_column("", no_wrap=True)
-    sources = result.sources("utility")
-    for metric in UTILITY:
-        better = result.of("utility", sources[0])[metric].better
-        table.add_column(heading(metric, better), justify="right")
+    sources, metrics = result.sources("utility"), shown_in("terminal", "utility")
+    first = result.of("utility", sources[0])
+    for metric in metrics:
+        table.add_column(heading(first[metric]), justify="right")
     for source in sources:
         scores = result.of("utility", source)
-        cells = [shown(scores[metric], 2, "–") for metric in UTILITY]
+        cells = [shown(scores[metric], 2, "–") for metric in metrics]
         table.add_row(cell(label(source)), *cells)
     return table
 
 
-def _beside(section: str, title: str, metrics: tuple[str, ...], result: "AuditResult") -> "Table":
+def _beside(section: str, title: str, result: "AuditResult") -> "Table":
     from rich.table import Table
 
+    from longsynth.audit.registry import shown_in
     from longsynth.audit.result import SYNTHETIC, TRAINING, Source
     from longsynth.show.audit_page import heading, shown
 
@@ -182,9 +160,9 @@ def _beside(section: str, title: str, metrics: tuple[str, ...], result: "AuditRe
     for name in (SYNTHETIC, TRAINING):
         table.add_column(name, justify="right")
     synthetic, training = (result.of(section, Source(name)) for name in (SYNTHETIC, TRAINING))
-    for metric in metrics:
+    for metric in shown_in("terminal", section):
         score = synthetic[metric]
-        table.add_row(heading(metric, score.better), shown(score), shown(training[metric]))
+        table.add_row(heading(score), shown(score), shown(training[metric]))
     return table
 
 
@@ -198,6 +176,6 @@ def _canaries(result: "AuditResult") -> "Table | None":
     title = f"Canaries: four copies planted, one copy, and none ({result.refitted})"
     table = Table("", title=title, title_justify="left")
     table.add_column(REFITS, justify="right")
-    for metric, score in scores.items():
-        table.add_row(heading(metric, score.better), shown(score))
+    for score in scores.values():
+        table.add_row(heading(score), shown(score))
     return table if scores else None

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from longsynth.commands.options import DEFAULT_ACCOUNTINGS, Accounting, Json, command
+from longsynth.commands.options import DEFAULT_ACCOUNTINGS, PROMISE, Accounting, Json, command
 from longsynth.commands.output import print_json, say, show_findings
-from longsynth.system.text import PROMISE, cell, command_line
+from longsynth.system.text import cell, command_line
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from longsynth.govern.book.balance import Balance, Standing
-    from longsynth.govern.book.book import Examined
+    from longsynth.govern.book.balance import Balance, DatasetAccount
+    from longsynth.govern.book.book import BookState
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -124,7 +124,7 @@ def _datasets(balance: "Balance") -> "Table":
     from rich.table import Table
 
     from longsynth.release.statement import rounded_up
-    from longsynth.show.bars import bar
+    from longsynth.show.terminal import bar
     from longsynth.system.text import as_typed
 
     table = Table(pad_edge=False)
@@ -133,20 +133,20 @@ def _datasets(balance: "Balance") -> "Table":
     for column in ("fits", "ρ cap", "ρ spent", "ρ left", "spent, as ε"):
         table.add_column(column, justify="right", overflow="fold")
     table.add_column("of the cap", no_wrap=True)
-    for standing, depth in _as_a_tree(balance):
-        cap = standing.grant.cap
+    for account, depth in _as_a_tree(balance):
+        cap = account.grant.cap
         table.add_row(
-            f"{'  ' * (depth - 1)}{'└ ' if depth else ''}{cell(standing.grant.dataset)}",
+            f"{'  ' * (depth - 1)}{'└ ' if depth else ''}{cell(account.grant.dataset)}",
             f"ε {as_typed(cap.epsilon)}, δ {as_typed(cap.delta)}, {cap.accounting}",
-            f"{standing.fits:,}",
-            *(f"{float(r):.6g}" for r in (standing.grant.rho, standing.spent, standing.left)),
-            rounded_up(_spent_epsilon(standing)),
-            bar(float(standing.spent / standing.grant.rho)),
+            f"{account.fits:,}",
+            *(f"{float(r):.6g}" for r in (account.grant.rho, account.spent, account.left)),
+            rounded_up(_spent_epsilon(account)),
+            bar(float(account.spent / account.grant.rho)),
         )
     return table
 
 
-def _entries(found: "Examined") -> "Table":
+def _entries(found: "BookState") -> "Table":
     from rich.table import Table
 
     from longsynth.govern.book.events import event_json
@@ -171,41 +171,41 @@ def _entries(found: "Examined") -> "Table":
     return table
 
 
-def _as_a_tree(balance: "Balance") -> "list[tuple[Standing, int]]":
+def _as_a_tree(balance: "Balance") -> "list[tuple[DatasetAccount, int]]":
     """Return each dataset below its parent, in the order in which they were granted."""
     paths = {
         name: [s.grant.dataset for s in reversed(balance.lineage(name))]
-        for name in balance.standings
+        for name in balance.accounts
     }
     order = {name: place for place, name in enumerate(paths)}
     ranked = sorted(paths, key=lambda name: [order[step] for step in paths[name]])
-    return [(balance.standings[name], len(paths[name]) - 1) for name in ranked]
+    return [(balance.accounts[name], len(paths[name]) - 1) for name in ranked]
 
 
-def _spent_epsilon(standing: "Standing") -> float:
+def _spent_epsilon(account: "DatasetAccount") -> float:
     from longsynth.privacy.budget import epsilon_of
 
-    cap = standing.grant.cap
-    return epsilon_of(standing.spent, cap.delta, cap.accounting) if standing.spent else 0.0
+    cap = account.grant.cap
+    return epsilon_of(account.spent, cap.delta, cap.accounting) if account.spent else 0.0
 
 
-def _as_json(found: "Examined") -> dict[str, Any]:
+def _as_json(found: "BookState") -> dict[str, Any]:
     from longsynth.govern.book.events import FORMAT, event_json
 
     datasets = [
         {
-            "dataset": standing.grant.dataset,
-            "parent": standing.grant.parent,
-            "epsilon": standing.grant.cap.epsilon,
-            "delta": standing.grant.cap.delta,
-            "accounting": standing.grant.cap.accounting,
-            "fits": standing.fits,
-            "cap_rho": str(standing.grant.rho),
-            "spent_rho": str(standing.spent),
-            "left_rho": str(standing.left),
-            "spent_epsilon": _spent_epsilon(standing),
+            "dataset": account.grant.dataset,
+            "parent": account.grant.parent,
+            "epsilon": account.grant.cap.epsilon,
+            "delta": account.grant.cap.delta,
+            "accounting": account.grant.cap.accounting,
+            "fits": account.fits,
+            "cap_rho": str(account.grant.rho),
+            "spent_rho": str(account.spent),
+            "left_rho": str(account.left),
+            "spent_epsilon": _spent_epsilon(account),
         }
-        for standing in found.balance.standings.values()
+        for account in found.balance.accounts.values()
     ]
     entries = [
         {"number": number, **event_json(event), "hash": stated}

@@ -1,17 +1,19 @@
-"""`longsynth demo`: the main job end to end on simulated patients, and a look at the result."""
+"""`longsynth demo`, `simulate` and `methods`: see it work, without data of your own."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from longsynth.commands.options import Json, Out
+from longsynth.commands.output import print_json, say
 from longsynth.system.errors import Code, ReleaseError
 from longsynth.system.text import cell, command_line
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from longsynth.show.compare import Row
+    from longsynth.show.compare import ComparedVariable
 
 # tab:configuration, on its first seed
 SEED, PATIENTS, EPSILON, DELTA, SYNTHETIC_SEED = 11, 720, 12.0, 1e-5, 7
@@ -28,8 +30,8 @@ def demo(
 
     from longsynth.methods import DEFAULT
     from longsynth.methods.registry import model_of
+    from longsynth.reading.cohort_folder import read_cohort
     from longsynth.reading.simulation import simulate, simulated_schema
-    from longsynth.reading.tables import read_cohort
     from longsynth.release.folder import load_release
     from longsynth.release.run import run_fit
     from longsynth.release.synthetic_folder import Recipe, write_synthetic
@@ -39,7 +41,7 @@ def demo(
     from longsynth.show.plots import plot_all
     from longsynth.show.terminal import stdout
     from longsynth.system.folders import new_folder, write_whole
-    from longsynth.writing.writer import write_cohort
+    from longsynth.writing.cohort import write_cohort
 
     console = stdout()
     with new_folder(out) as scratch:
@@ -86,7 +88,7 @@ For a board, as one page: {board}""")
         console.print("Plots need matplotlib: pip install 'longsynth[plots]'.", markup=False)
 
 
-def _table(rows: list["Row"]) -> "Table":
+def _table(rows: list["ComparedVariable"]) -> "Table":
     from rich.table import Table
 
     table = Table(
@@ -100,3 +102,61 @@ def _table(rows: list["Row"]) -> "Table":
         name = f"{cell(row.name)} [dim]{cell(row.unit)}[/]"
         table.add_row(name, f"{a:.2f}", f"{x:.2f}", f"{b:.2f}", f"{y:.2f}", f"{c:.1%}", f"{z:.1%}")
     return table
+
+
+def simulate(
+    out: Out,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the simulation.")] = 11,
+    patients: Annotated[int, typer.Option(min=1, help="The number of patients.")] = 720,
+) -> None:
+    """Write a cohort of simulated patients: the paper's population."""
+    from longsynth.reading.simulation import simulate as draw
+    from longsynth.reading.simulation import simulated_schema
+    from longsynth.system.folders import new_folder
+    from longsynth.writing.cohort import write_cohort
+
+    with new_folder(out) as scratch:
+        write_cohort(scratch, simulated_schema(), draw(patients, seed=seed).batches(16_384))
+    say(f"Wrote {patients:,} simulated patients to {out}.\nNext: {command_line('check', out)}")
+
+
+def methods(json: Json = False) -> None:
+    """List the methods and what each guarantees."""
+    from longsynth.methods import DEFAULT
+    from longsynth.methods.method import PrivateMethod
+    from longsynth.methods.origins import origin_of
+    from longsynth.methods.registry import all_methods
+
+    available = all_methods()
+    private = {name: isinstance(method, PrivateMethod) for name, method in available.items()}
+    if json:
+        print_json(
+            [
+                {
+                    "method": n,
+                    "private": private[n],
+                    "default": n == DEFAULT,
+                    "summary": m.summary,
+                    "distribution": origin_of(m).distribution,
+                }
+                for n, m in available.items()
+            ]
+        )
+        return
+    from rich.table import Table
+
+    from longsynth.show.terminal import stdout
+
+    table = Table("method", "guarantee", "what it does", pad_edge=False)
+    others: dict[str, str] = {}
+    for name in sorted(available, key=lambda name: not private[name]):
+        origin = origin_of(available[name])
+        guarantee = "(ε, δ) per patient" if private[name] else "NOT PRIVATE"
+        if private[name] and not origin.ours:
+            guarantee = "(ε, δ), not proved by us"
+            others[name] = origin.named
+        table.add_row(cell(name), guarantee, cell(available[name].summary))
+    stdout().print(table)
+    for name, package in others.items():
+        say(f"'{name}' comes from {package}. longsynth has not proved its sensitivity.")
+    say(f"`longsynth fit` uses {DEFAULT} unless you give --method.")

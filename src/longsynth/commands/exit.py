@@ -27,8 +27,8 @@ from typing import NoReturn
 
 import typer
 
-from longsynth.privacy.errors import ArithmeticFault, Refused
-from longsynth.system.folders import notes, reason
+from longsynth.system.errors import ArithmeticFault, Code, Refused, notes
+from longsynth.system.folders import system_refusal
 from longsynth.system.text import lines
 
 STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
@@ -101,14 +101,12 @@ def _explained(error: BaseException, stopped: int) -> tuple[int, str]:
         return PIPE_CLOSED, ""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1, ""
+    if isinstance(error, OSError | MemoryError):
+        error = _as_refusal(error)
     if isinstance(error, Refused):
         return 2, f"{error} [{error.code}] {after}"
     if isinstance(error, ArithmeticFault):
         return 3, f"{error} {after}"
-    if isinstance(error, OSError):
-        return 2, f"{_system(error)} {after}"
-    if isinstance(error, MemoryError):
-        return 2, f"there is not enough memory. Use a larger machine, or fewer columns. {after}"
     place = traceback.extract_tb(error.__traceback__)[-1]
     return 3, (
         f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}. The "
@@ -126,18 +124,23 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _system(error: OSError) -> str:
+def _as_refusal(error: OSError | MemoryError) -> Refused:
     """Explain an error of the operating system that no other part has explained."""
     from tempfile import gettempdir
 
+    if isinstance(error, MemoryError):
+        return Refused(
+            Code.NO_ROOM, "there is not enough memory.", "Use a larger machine, or fewer columns."
+        )
     try:
         temporary = gettempdir()
     except OSError:
-        return "there is no temporary folder to write to. Set TMPDIR to one."
-    if error.errno in FULL:
-        lost = f"the temporary folder {temporary}" if error.filename else "standard output"
-        return f"{lost} could not be written: {os.strerror(error.errno)}."
-    return f"the system refused: {reason(error)}."
+        problem = "there is no temporary folder to write to."
+        return Refused(Code.OUTPUT_NOT_WRITTEN, problem, "Set TMPDIR to one.")
+    if error.errno not in FULL:
+        return system_refusal("the system refused", error)
+    lost = f"the temporary folder {temporary}" if error.filename else "standard output"
+    return system_refusal(f"{lost} could not be written", error)
 
 
 def _said(code: int, sentence: str) -> int:
@@ -152,7 +155,8 @@ def _said(code: int, sentence: str) -> int:
             return code or PIPE_CLOSED
         if code in (0, 2):
             code = 2
-            sentence = f"standard output could not be written: {os.strerror(error.errno or 0)}."
+            refusal = system_refusal("standard output could not be written", error)
+            sentence = f"{refusal} [{refusal.code}]"
     if sentence:
         with suppress(OSError):  # a terminal that hung up
             typer.echo(lines(f"longsynth: {sentence.strip()}"), err=True)

@@ -1,4 +1,4 @@
-"""`longsynth fit`: the only command that spends privacy budget."""
+"""`longsynth plan`, `fit` and `sample`: make a release, and synthetic patients from it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,22 +8,79 @@ import typer
 from longsynth.commands.options import (
     DEFAULT_ACCOUNTINGS,
     DELTA,
+    DRAW,
     EPSILON,
     Accounting,
     CohortFolder,
     Engine,
     Engines,
+    Governance,
     Jobs,
+    Json,
     Master,
     Method,
     Out,
     Partitions,
+    Release,
     Tables,
     cohort_on,
+    require_local,
 )
-from longsynth.commands.output import say
+from longsynth.commands.output import print_json, say
 from longsynth.methods import DEFAULT
-from longsynth.system.text import DRAW, command_line
+from longsynth.system.errors import Code, Refused
+from longsynth.system.text import as_typed, command_line
+from longsynth.writing import FORMATS, output_format
+
+
+def plan(
+    schema: Annotated[
+        Path,
+        typer.Argument(metavar="SCHEMA", help="The schema.yaml; no data are read."),
+    ],
+    patients: Annotated[int, typer.Option(help="How many patients the cohort has.")],
+    epsilon: Annotated[float, EPSILON],
+    delta: Annotated[float, DELTA],
+    method: Method = DEFAULT,
+    accounting: Accounting = DEFAULT_ACCOUNTINGS,
+    json: Json = False,
+) -> None:
+    """Show everything that a fit would release and what it would cost. Reads no patient."""
+    from longsynth.methods.origins import origin_of
+    from longsynth.methods.resources import needs_of
+    from longsynth.plan import plan as make
+    from longsynth.schema.file import load_schema
+
+    made = make(
+        load_schema(schema),
+        patients,
+        epsilon=epsilon,
+        delta=delta,
+        method=method,
+        accounting=accounting.value,
+    )
+    if json:
+        from longsynth.methods.method import settings_of
+        from longsynth.release.statement import plan_json
+
+        settings = settings_of(made.method, made.schema)
+        print_json(
+            plan_json(made.method.name, made.ledger)
+            | ({"settings": settings} if settings else {})
+            | ({"set_by_hand": made.by_hand} if made.by_hand else {})
+        )
+        return
+    from longsynth.show.terminal import show_constants, show_ledger, show_settings, stdout
+
+    title = f"Plan of '{method}' for {patients:,} patients: no patient has been read"
+    show_ledger(stdout(), title, made.method, made.schema, made.ledger)
+    show_settings(stdout(), made.method, made.schema)
+    show_constants(stdout(), made.schema, made.by_hand)
+    if caution := origin_of(made.method).caution(made.method.name):
+        say(f"NOTE {caution}")
+    say(f"A fit would need {needs_of(made).sentence}.")
+    budget = ("--epsilon", f"{epsilon:g}", "--delta", f"{delta:g}")
+    say(f"Next: {command_line('fit', 'COHORT', *budget, '--out', 'RUN')}")
 
 
 def fit(
@@ -38,9 +95,7 @@ def fit(
         typer.Option(help="The data owner's budget book; charged before the fit."),
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="The dataset in the book.")] = None,
-    governance: Annotated[
-        Path | None, typer.Option(help="The governance form that must allow this fit.")
-    ] = None,
+    governance: Governance = None,
     by: Annotated[str | None, typer.Option(help="Your name. Someone else signs.")] = None,
     engine: Engine = Engines.local,
     master: Master = None,
@@ -54,7 +109,6 @@ def fit(
     """
     from longsynth.release.run import run_fit
     from longsynth.release.statement import delta_warning
-    from longsynth.system.text import as_typed
 
     bundle = run_fit(
         cohort_on(engine, cohort, master, tables, partitions),
@@ -90,3 +144,91 @@ def fit(
         f"Fingerprint: {bundle.fingerprint}\n"
         f"Next: {command_line('sample', out / 'release', *DRAW, 'synthetic')}"
     )
+
+
+def sample(
+    release: Release,
+    patients: Annotated[int, typer.Option(min=1, help="How many synthetic patients.")],
+    seed: Annotated[
+        int, typer.Option(min=0, help="Public. The same seed gives the same patients.")
+    ],
+    out: Out,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="Only these patients, for example event=1."),
+    ] = None,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="|".join(FORMATS),
+            help="; ".join(f"{name}: {form.writes}" for name, form in FORMATS.items()) + ".",
+            autocompletion=lambda: list(FORMATS),
+        ),
+    ] = "cohort",
+    engine: Engine = Engines.local,
+    master: Master = None,
+    jobs: Jobs = 1,
+) -> None:
+    """Draw synthetic patients from a release. Needs no data and costs no privacy."""
+    from longsynth.methods.registry import model_of
+    from longsynth.release.disclosed import MARK, holds_disclosed, read_disclosed
+    from longsynth.release.folder import load_release
+    from longsynth.release.synthetic_folder import (
+        Recipe,
+        write_synthetic,
+        write_synthetic_on_spark,
+    )
+    from longsynth.system.folders import new_folder
+    from longsynth.system.workers import counted_by, progress_bar
+
+    weight = output_format(form).weight
+    raw = holds_disclosed(release)
+    bundle = read_disclosed(release) if raw else load_release(release)
+    model = model_of(bundle)
+    levels = _levels(where or [])
+    if engine == Engines.spark:
+        if raw or form not in ("cohort", "parts"):
+            raise Refused(
+                Code.OPTIONS_CONFLICT,
+                "Spark can only write --format parts, and only from a release.",
+                "Leave out --engine spark.",
+            )
+        form = "parts"
+    else:
+        require_local(master)
+    recipe = Recipe(bundle.fingerprint, patients, seed, levels, not raw, form)
+    with new_folder(out, owner_only=raw) as scratch, progress_bar("patients") as progress:
+        if engine == Engines.spark:
+            progress.add_task("sample", total=None)
+            write_synthetic_on_spark(scratch, model, recipe, master=master or "local[*]")
+        else:
+            watch = counted_by(progress, "sample", patients)
+            write_synthetic(scratch, model, recipe, watch, jobs)
+        if raw:
+            (scratch / "NOT_FOR_RELEASE.md").write_text(MARK, encoding="utf-8")
+    if raw:
+        say(f"Wrote {patients:,} records to {out}. They are NOT PRIVATE: do not share them.")
+        return
+    say(
+        f"Wrote {patients:,} synthetic patients to {out}. {weight} is the weight of each patient"
+        f"{' among those selected' if where else ''}.\n"
+        f"Next: {command_line('verify', release, out)}"
+    )
+
+
+def _levels(where: list[str]) -> dict[str, str]:
+    pairs = [condition.partition("=") for condition in where]
+    if any(not (name and equals and level) for name, equals, level in pairs):
+        raise Refused(
+            Code.OPTION_UNUSABLE,
+            "--where takes name=level.",
+            "For example: --where event=1.",
+        )
+    if len({name for name, _, _ in pairs}) < len(pairs):
+        raise Refused(
+            Code.OPTION_UNUSABLE,
+            "--where names a column twice.",
+            "Give one level for each column.",
+        )
+    return {name: level for name, _, level in pairs}

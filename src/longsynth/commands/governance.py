@@ -97,13 +97,13 @@ def _summary(form: "Form", path: Path) -> list[str]:
     from datetime import date
 
     from longsynth.privacy.budget import Budget
-    from longsynth.release.form_check import out_of_time
+    from longsynth.release.form_check import outside_approval
     from longsynth.release.statement import delta_warning
     from longsynth.system.text import as_typed, shortened
 
     says = form.says
     limits, most = says.budget, says.protection.patients_at_most
-    notes = list(out_of_time(form, date.today()))
+    notes = list(outside_approval(form, date.today()))
     if note := delta_warning(Budget(limits.epsilon, limits.delta), most):
         notes.append(f"budget.delta: {note}")
     if limits.book == "not kept":

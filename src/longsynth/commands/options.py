@@ -30,6 +30,8 @@ class Engines(StrEnum):
 
 
 DEFAULT_ACCOUNTINGS = Accountings(DEFAULT_ACCOUNTING)
+PROMISE = ("--epsilon", 4, "--delta", "1e-6")  # in suggested commands
+DRAW = ("--patients", 500, "--seed", 7, "--out")
 
 EPSILON = typer.Option(help="ε: how much one patient can matter; smaller is safer.")
 DELTA = typer.Option(help="δ: probability of failure, at most 1/(10 · patients).")
@@ -47,6 +49,7 @@ CohortFolder = Annotated[
 Release = Annotated[
     Path, typer.Argument(metavar="RELEASE", help="A release folder, for example RUN/release.")
 ]
+Governance = Annotated[Path | None, typer.Option(help="The governance form to comply with.")]
 Engine = Annotated[Engines, typer.Option(help="Where it runs: on this machine, or on Spark.")]
 Master = Annotated[
     str | None,
@@ -70,11 +73,9 @@ def cohort_on(
     if engine == Engines.local:
         require_local(master, tables, partitions)
         return cohort
-    from longsynth.engines.spark.opened import opened_on_spark
+    from longsynth.engines.spark.session import spark_cohort
 
-    return opened_on_spark(
-        cohort, master=master or "local[*]", tables=tables, partitions=partitions
-    )
+    return spark_cohort(cohort, master=master or "local[*]", tables=tables, partitions=partitions)
 
 
 def require_local(*spark_options: object) -> None:

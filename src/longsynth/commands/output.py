@@ -9,7 +9,7 @@ import typer
 from longsynth.system.text import json_text, lines
 
 if TYPE_CHECKING:
-    from longsynth.system.finding import Finding
+    from longsynth.system.errors import Finding
 
 
 def say(text: str, *, err: bool = False) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longsynth.commands.options import Release
+from longsynth.commands.options import Governance, Release
 from longsynth.commands.output import say
 from longsynth.system.errors import Code, Refused
 from longsynth.system.text import command_line
@@ -53,9 +53,7 @@ def sign(
     release: Release,
     key: Annotated[Path, typer.Option(help="Your private key, made by `longsynth keygen`.")],
     by: Annotated[str | None, typer.Option(help="Your name, if KEY.pub does not state it.")] = None,
-    governance: Annotated[
-        Path | None, typer.Option(help="The governance form that the release must comply with.")
-    ] = None,
+    governance: Governance = None,
     passphrase_file: PassphraseFile = None,
 ) -> None:
     """Sign a release: check all of it, then write its signature.json."""

@@ -1,12 +1,36 @@
-"""`longsynth verify`: check a release and its synthetic data, without the real data."""
+"""`longsynth ledger`, `verify`, `dossier` and `status`: look at a release and check it."""
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from longsynth.commands.options import Json, Release
-from longsynth.commands.output import show_findings
+from longsynth.commands.options import DRAW, PROMISE, Governance, Json, Release
+from longsynth.commands.output import passed, print_json, say, show_findings
+from longsynth.system.errors import Code, Refused
+from longsynth.system.text import as_typed, cell, command_line
+
+if TYPE_CHECKING:
+    from longsynth.release.status import FolderStatus
+
+
+def ledger(release: Release, json: Json = False) -> None:
+    """Show the ledger of a release: every number that was released, and what it cost."""
+    from longsynth.methods.registry import private_method
+    from longsynth.release.folder import load_release
+    from longsynth.release.statement import ledger_json
+
+    bundle = load_release(release)
+    if json:
+        print_json(ledger_json(bundle.method, bundle.ledger))
+        return
+    from longsynth.show.terminal import show_ledger, stdout
+
+    title = f"Ledger of {release}: '{bundle.method}', {bundle.patients:,} patients"
+    show_ledger(stdout(), title, private_method(bundle.method), bundle.schema, bundle.ledger)
+    if caution := bundle.origin.caution(bundle.method):
+        say(f"NOTE {caution}")
 
 
 def verify(
@@ -18,15 +42,12 @@ def verify(
     key: Annotated[
         Path | None, typer.Option(help="The public key (KEY.pub) of the expected signer.")
     ] = None,
-    governance: Annotated[
-        Path | None, typer.Option(help="The governance form that it must comply with.")
-    ] = None,
+    governance: Governance = None,
     json: Json = False,
 ) -> None:
     """Check that a release is consistent, without the data. Exit code 0 if so, else 1."""
     from longsynth.release.folder import require_release
     from longsynth.release.verify import verify as check
-    from longsynth.system.errors import Code, Refused
 
     require_release(release)  # a mistyped name says nothing about a release
     for path in (synthetic, key, governance):
@@ -36,3 +57,209 @@ def verify(
             )
     findings = check(release, synthetic, key=key, governance=governance)
     show_findings(findings, json=json, failing="do not rely on this release.")
+
+
+REDRAWS = 8
+
+
+def dossier(
+    run: Annotated[
+        Path,
+        typer.Argument(metavar="RUN", help="A RUN with release/, or a release folder itself."),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="A new file: dossier.html.")],
+    audit: Annotated[
+        Path | None,
+        typer.Option(help="A folder that `longsynth audit` wrote: makes the internal edition."),
+    ] = None,
+    governance: Annotated[
+        Path | None, typer.Option(help="The governance form of the fit, to include.")
+    ] = None,
+    pdf: Annotated[
+        bool, typer.Option("--pdf", help="Also write a PDF file, using Chromium.")
+    ] = False,
+    redraws: Annotated[
+        int,
+        typer.Option(min=0, max=1000, help="Redraws of the noise for the bands; 0 for none."),
+    ] = REDRAWS,
+) -> None:
+    """Make one page about a release for a board: guarantee, ledger, charts and checks.
+
+    The public edition is made from the release alone.
+
+    With --audit it contains figures about real patients: do not share it.
+    """
+    from longsynth.show.dossier.build import write_dossier
+
+    written = write_dossier(run, out, audit=audit, governance=governance, pdf=pdf, redraws=redraws)
+    files = " and ".join(map(str, written))
+    if audit is None:
+        say(f"Wrote {files}: the public edition, from the release alone.")
+    else:
+        say(f"Wrote {files}: the internal edition. It shows real patients: NOT FOR RELEASE.")
+
+
+KINDS = {
+    "release": "a release: you may share it with the guarantee below",
+    "not private": "NOT PRIVATE: learned without protection, do not share it",
+    "synthetic": "synthetic patients",
+    "cohort": "a cohort of patients: do not share it",
+    "export": "patients in CSV files: do not share it",
+}
+
+
+def status(
+    folder: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run, a release, synthetic data or a cohort.")
+    ],
+    json: Json = False,
+) -> None:
+    """Say what a folder is, whether its checks pass, and what to type next.
+
+    Reads no patient. Exit code 0, or 1 if a check of the release fails.
+    """
+    from longsynth.release.status import status_of
+
+    state = status_of(folder)
+    if json:
+        print_json(_as_json(state))
+    else:
+        _show(state)
+    raise typer.Exit(0 if state.holds else 1)
+
+
+def next_commands(state: "FolderStatus") -> tuple[str, ...]:
+    """Return what to type next."""
+    folder, schema = state.folder, state.folder / "schema.yaml"
+    if state.kind == "release":
+        if not state.holds or not state.facts:
+            return (command_line("verify", state.source),)
+        after = (
+            command_line("verify", state.source, state.synthetic[0])
+            if state.synthetic
+            else command_line("sample", state.source, *DRAW, "synthetic")
+        )
+        sign = command_line("sign", state.source, "--key", "KEY")
+        signed = state.facts["signed"]
+        return (command_line("ledger", state.source), after, *(() if signed else (sign,)))
+    if state.kind == "not private":
+        return (command_line("sample", state.source, *DRAW, "drawn"),)
+    if state.kind == "synthetic":
+        verify = command_line("verify", state.source or "RELEASE", folder)
+        return (verify,) if state.facts["private"] else ()
+    if not state.facts["schema"]:
+        return (command_line("schema", "new", "--cohort", folder, "--out", schema),)
+    if state.kind == "export":
+        source = ("import", "events", folder, "--schema", schema, "--out", "cohort")
+        return (command_line(*source),)
+    return (
+        command_line("check", folder),
+        command_line("plan", schema, "--patients", "N", *PROMISE),
+        command_line("fit", folder, *PROMISE, "--out", "run"),
+    )
+
+
+def _as_json(state: "FolderStatus") -> dict[str, Any]:
+    return {
+        "folder": str(state.folder),
+        "kind": state.kind,
+        **state.facts,
+        "verified": state.holds if state.findings else None,
+        "findings": [asdict(finding) for finding in state.findings],
+        "drawn": [str(path) for path in state.synthetic],
+        "next": list(next_commands(state)),
+    }
+
+
+def _show(state: "FolderStatus") -> None:
+    from rich.table import Table
+
+    from longsynth.show.terminal import stdout
+
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in _lines(state):
+        table.add_row(cell(name), cell(text))
+    console = stdout()
+    what = (
+        KINDS[state.kind] if state.holds else "CHANGED since longsynth wrote it: do not rely on it"
+    )
+    console.print(cell(f"{state.folder}: {what}"), highlight=False, style="bold")
+    console.print(table)
+    for finding in state.findings:
+        if finding.caution or not finding.good:
+            say(f"{'NOTE' if finding.good else 'FAIL'} {finding.sentence}")
+    say("Next:")  # not through the console, which would break a command in two
+    for command in next_commands(state) or (
+        "nothing: do not share it; there is no guarantee to check",
+    ):
+        say(f"  {command}")
+
+
+def _lines(state: "FolderStatus") -> list[tuple[str, str]]:
+    facts = state.facts
+    if state.kind == "release" and facts:
+        return [*_promise(facts), *_vouched(facts), *_checked(state)]
+    if state.kind == "synthetic":
+        chosen = ", ".join(f"{name}={level}" for name, level in facts["where"].items())
+        return [
+            ("patients", f"{facts['patients']:,}, seed {facts['seed']}, format {facts['format']}"),
+            *([("only", chosen)] if chosen else []),
+            (
+                "sampled from",
+                facts["fingerprint"] if facts["private"] else "a method without privacy",
+            ),
+        ]
+    if state.kind in ("cohort", "export"):
+        return [("schema", "schema.yaml" if facts["schema"] else "none yet")]
+    return [("method", str(facts.get("method")))] if facts else _checked(state)
+
+
+def _promise(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    from longsynth.show.terminal import bar
+
+    accounts = [
+        (
+            "budget cap",
+            f"{bar(a['spent_rho'] / a['cap_rho'])} ρ = {a['spent_rho']:.6g} of "
+            f"{a['cap_rho']:.6g} spent for '{a['dataset']}', including this fit",
+        )
+        for a in facts["accounts"]
+    ]
+    return [
+        ("method", f"{facts['method']}, from {facts['method_from']}"),
+        ("patients", f"{facts['patients']:,}"),
+        (
+            "ε spent",
+            f"{as_typed(facts['epsilon'])} at δ = {as_typed(facts['delta'])} under "
+            f"'{facts['accounting']}' (ρ = {facts['rho']:.6g})",
+        ),
+        *((name, f"{bar(share)} {100 * share:.3g} %") for name, share in facts["lines"].items()),
+        *accounts,
+    ]
+
+
+def _vouched(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    book, form = facts["book_entry"], facts["governance"]
+    signed = "not signed"
+    if facts["signed"]:
+        signer = facts["signed_by"] or "someone who gave no name"
+        signed = f"by {signer}; to check the key: verify --key"
+    return [
+        ("budget book", f"entry {book}" if book else "none: repeated fits are not added up"),
+        ("governance", f"form {form}" if form else "no form"),
+        ("fitted by", facts["fitted_by"] or "not stated"),
+        ("signed", signed),
+    ]
+
+
+def _checked(state: "FolderStatus") -> list[tuple[str, str]]:
+    good, count = sum(finding.good for finding in state.findings), len(state.findings)
+    checked = (
+        f"all {passed(state.findings)}"
+        if state.holds
+        else f"{count - good} of {count} checks FAILED"
+    )
+    drawn = ", ".join(map(str, state.synthetic)) or "nothing in this folder"
+    return [("verified", checked), ("sampled from it", drawn)]

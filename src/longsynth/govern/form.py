@@ -1,4 +1,5 @@
-"""What the governance form asks. Titles are for its page, descriptions for who fills it in."""
+"""The governance form: its questions, its rules, and a blank copy. Titles are for its page,
+descriptions for the person who completes it."""
 
 import re
 from collections.abc import Iterator
@@ -24,14 +25,15 @@ from pydantic import (
 from longsynth.govern.provenance import is_among, require_name, same_name
 from longsynth.methods.registry import private_method
 from longsynth.privacy.budget import LARGEST_EPSILON, SMALLEST_DELTA, Accounting
+from longsynth.schema.columns import Labels
 from longsynth.schema.file import schema_sha256
-from longsynth.schema.schema import Labels, Schema
+from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Level, Variable
-from longsynth.system.errors import Refused
+from longsynth.system.errors import Code, Refused
 from longsynth.system.text import NAME, Answer, ColumnName
 from longsynth.system.yaml_text import Format, FrozenModel, InvalidField
 
-FILL = "FILL IN"  # what a new form holds where an answer belongs
+FILL = "FILL IN"  # what a blank form says instead of an answer
 
 
 def _day(value: object) -> object:
@@ -59,7 +61,7 @@ class Section(FrozenModel):
     @field_validator("*", mode="before")
     @classmethod
     def _filled_in(cls, value: Any, info: ValidationInfo) -> Any:
-        """Report a placeholder as such, not as text where a number belongs."""
+        """Report a placeholder as such, not as text where a number is expected."""
         answers = enumerate(value) if isinstance(value, list) else [(None, value)]
         for i, answer in answers:
             if isinstance(answer, str) and answer.strip() == FILL:
@@ -71,9 +73,9 @@ class Section(FrozenModel):
 
 class Study(Section):
     title: Answer = Field(title="Title", description="What the study is called.")
-    question: Answer = Field(title="Question", description="What it is to find out.")
+    question: Answer = Field(title="Question", description="What it is meant to find out.")
     recipients: Answer = Field(
-        title="Recipients", description="Who may receive the release, and to what end."
+        title="Recipients", description="Who may receive the release, and for what purpose."
     )
 
 
@@ -150,14 +152,13 @@ class ApprovedVariable(Section, Variable):
 class PublicFacts(Section):
     schema_sha256: Hash = Field(
         title="SHA-256 of the schema",
-        description="The SHA-256 of the whole schema, which `longsynth governance check FORM "
-        "--schema schema.yaml` shows.",
+        description="The SHA-256 of the whole schema, which `longsynth governance check` shows.",
     )
     variables: tuple[ApprovedVariable, ...] = Field(
         min_length=1,
         title="Variables",
-        description="As in schema.yaml: name, kind, and unless binary bounds and bounds_from, "
-        "where the bounds come from. Never the cohort itself.",
+        description="As in schema.yaml: name and kind, and unless binary, bounds and bounds_from, "
+        "the source of the bounds, which is never the cohort itself.",
     )
 
 
@@ -227,16 +228,16 @@ class BudgetLimits(Section):
 class Attacks(Section):
     suite: Texts = Field(
         title="Attacks",
-        description="A list of the attacks to run before anything leaves, with their settings.",
+        description="A list of the attacks to run before a release, with their settings.",
     )
     by: Answer = Field(title="Run by", description="Who runs them.")
 
 
 class People(Section):
-    fit: Names = Field(title="May fit", description="A list of who may fit, for `fit --by`.")
+    fit: Names = Field(title="May fit", description="A list of who may fit.")
     sign: Names = Field(
         title="May sign",
-        description="A list of who may sign a release. Who fitted one does not sign it.",
+        description="A list of who may sign a release. The person who fitted it must not sign it.",
     )
     internal: Names = Field(
         title="May see internal/",
@@ -248,14 +249,15 @@ class People(Section):
         for i, fits in enumerate(self.fit):
             if all(same_name(fits, signs) for signs in self.sign):
                 raise InvalidField(
-                    f"no one but {fits} may sign what {fits} fits: name another", "fit", i
+                    f"no one but {fits} may sign what {fits} fits: name someone else", "fit", i
                 )
         return self
 
 
 class RedTeam(Section):
     by: Name = Field(
-        title="Red team", description="Who tries to break the release, and has no part in fitting."
+        title="Red team",
+        description="Who tries to break the release, and does not fit.",
     )
     task: Answer = Field(title="Task", description="What they are given, and what they try.")
     outcome: Answer = Field(title="Outcome", description="Who gets their report, and by when.")
@@ -282,7 +284,7 @@ class Governance(Section):
     stop_rules: tuple[StopRule, ...] = Field(
         min_length=1,
         title="Stop rules",
-        description="What ends a fit, holds a release back or withdraws it, and what is done then.",
+        description="What stops a fit or a release, or withdraws a release, and what is done then.",
     )
 
     @model_validator(mode="after")
@@ -295,12 +297,18 @@ class Governance(Section):
         for i, name in enumerate(names):
             if name in names[:i]:
                 place = ("public_facts", "variables", i, "name")
-                raise InvalidField("two variables have this name, capitals aside", *place)
+                raise InvalidField("two variables have this name, apart from case", *place)
         return self
 
 
 FORMAT = Format(
-    Governance, "governance form", "governance: 1", "longsynth governance new", Refused, told=200
+    Governance,
+    "governance form",
+    "governance: 1",
+    "longsynth governance new",
+    Refused,
+    Code.FORM_INVALID,
+    told=200,
 )
 
 
@@ -311,14 +319,14 @@ class Form:
 
 
 def load_form(path: Path | str) -> Form:
-    """Read and check a form; every problem and every open question names its line."""
+    """Read and check a form. Each problem and each open question names its line."""
     content = FORMAT.read(Path(path))
     says = FORMAT.parse(FORMAT.decode(content, str(path)), str(path))
     return Form(says, sha256(content).hexdigest())
 
 
 def json_schema() -> dict[str, Any]:
-    """The same rules for other tools, but for those that hold between two answers."""
+    """The same rules for other tools, except those that relate two answers."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **Governance.model_json_schema(),
@@ -328,19 +336,18 @@ def json_schema() -> dict[str, Any]:
 
 _SHOWN = ("name", "unit", "kind", "bounds", "bounds_from")  # of a variable
 _HEAD = f"""\
-# Governance form of longsynth: filled in and approved before anyone touches the data.
+# Governance form of longsynth. Complete it and have it approved before anyone touches the data.
 #
 # Replace every {FILL}. An answer of several lines starts with >- on the line of its key. Then:
-#   longsynth governance check FORM --schema schema.yaml   says what is still open or wrong
-#   longsynth governance page FORM --out page.html         makes a page to read and to sign
-#   longsynth fit COHORT --governance FORM --by NAME ...   refuses what the form does not allow
-# A release names the SHA-256 of this file: once it is approved, do not change a letter of it.
+#   longsynth governance check   lists what is still open or wrong
+#   longsynth governance page    makes a page to read and to sign
+#   longsynth fit                refuses what the form does not allow
+# A release names the SHA-256 of this file. Once the form is approved, do not change anything in it.
 """
 
 
 def blank_form(schema: Schema | None = None) -> str:
-    """Return the YAML of a form in which everything is left to fill in, or all but what the
-    schema says."""
+    """Return the YAML of a blank form. A schema answers the questions that it can."""
     known = _from_schema(schema) if schema else {}
     return "\n".join([_HEAD, *_questions(Governance, known, "")]) + "\n"
 
@@ -392,7 +399,7 @@ def _is_model(part: object) -> bool:
 
 
 def _answer(key: str, value: Any, indent: str) -> Iterator[str]:
-    """Yield the key and its answer; a list of mappings takes a line for each of their keys."""
+    """Yield the key and its answer. A list of mappings takes one line for each key."""
     if not (isinstance(value, list) and isinstance(value[0], dict)):
         yield f"{key} {_flow(value)}"
         return

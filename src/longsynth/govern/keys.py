@@ -1,7 +1,7 @@
-"""Keys: who vouches for a release. Ed25519; the private half is readable by its owner alone.
+"""Keys and signatures: who vouches for a release. Ed25519; only its owner can read a private key.
 
 The private key is PKCS #8 in PEM. The public key is one line as OpenSSH writes it, with the
-holder's name at its end, so that `ssh-keygen -lf` shows the same fingerprint as we do.
+owner's name at its end, so that `ssh-keygen -lf` shows the same fingerprint as we do.
 """
 
 import json
@@ -27,12 +27,12 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from longsynth.govern.provenance import Provenance, require_name, same_name
-from longsynth.system.errors import Refused, ReleaseError
-from longsynth.system.finding import Finding
-from longsynth.system.folders import as_json, regular_size
+from longsynth.system.errors import Code, Finding, Refused, ReleaseError
+from longsynth.system.folders import as_json, not_written, regular_size
 from longsynth.system.text import is_name, shell
 
 LARGEST = 10_000  # bytes
+KEYGEN_FILE = "Give the file that `longsynth keygen` wrote."
 _PRIVATE = b" PRIVATE KEY-----"
 
 
@@ -79,12 +79,16 @@ def public_path(private: Path) -> Path:
 
 
 def make_keys(out: Path, *, name: str | None = None, passphrase: bytes | None = None) -> PublicKey:
-    """Write OUT, readable by its owner from the first byte on, and OUT.pub for everyone."""
+    """Write OUT, which only its owner can read from the first byte on, and OUT.pub for everyone."""
     if name is not None:
         require_name(name)
     for path in (out, public_path(out)):
         if os.path.lexists(path):
-            raise Refused(f"{path} exists already: choose another --out. A key is not replaced.")
+            raise Refused(
+                Code.OUTPUT_EXISTS,
+                f"{path} already exists, and a key is never replaced.",
+                "Choose another name for the key.",
+            )
     secret = Ed25519PrivateKey.generate()
     protection = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
     public = PublicKey(secret.public_key().public_bytes_raw(), name)
@@ -105,38 +109,52 @@ def is_encrypted(path: Path) -> bool:
 def load_private(path: Path, passphrase: bytes | None = None) -> PrivateKey:
     content, mode = _read(path)
     if _PRIVATE not in content:
-        raise Refused(f"{path} is not a private key: give the file that `longsynth keygen` wrote.")
+        raise _unusable(f"{path} is not a private key.", KEYGEN_FILE)
     if mode & 0o077:
-        raise Refused(
-            f"{path} can be opened by others (mode {mode:03o}): run `chmod 600 {shell(path)}`, and "
-            "make a new key if anyone may have read it."
+        raise _unusable(
+            f"other users can open {path} (mode {mode:03o}).",
+            f"Run `chmod 600 {shell(path)}`, and make a new key if anyone may have read it.",
         )
     try:
         key = load_pem_private_key(content, passphrase)
     except TypeError:
-        asked = "has no passphrase" if passphrase else "is protected by a passphrase: give it"
-        raise Refused(f"{path} {asked}.") from None
+        problem, remedy = (
+            (f"{path} has no passphrase.", "Leave the passphrase out.")
+            if passphrase
+            else (f"{path} is protected by a passphrase.", "Give the passphrase.")
+        )
+        raise Refused(Code.PASSPHRASE_WRONG, problem, remedy) from None
     except (ValueError, UnsupportedAlgorithm):
-        wrong = "the passphrase is wrong, or " if passphrase else ""
-        raise Refused(f"{path} cannot be used: {wrong}it is not what keygen wrote.") from None
+        if passphrase:
+            raise Refused(
+                Code.PASSPHRASE_WRONG,
+                f"{path} cannot be used: the passphrase is wrong, or the file is damaged.",
+                "Check the passphrase.",
+            ) from None
+        raise _unusable(f"{path} cannot be used: it is damaged.", KEYGEN_FILE) from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise Refused(f"{path} is no Ed25519 key: make one with `longsynth keygen`.")
+        raise _unusable(f"{path} is not an Ed25519 key.", KEYGEN_FILE)
     return PrivateKey(key)
 
 
 def load_public(path: Path) -> PublicKey:
-    """Read an OpenSSH line, or PEM, which names nobody."""
+    """Read an OpenSSH line, or PEM, which holds no name."""
     content = _read(path)[0].strip()
     if _PRIVATE in content:
-        raise Refused(f"{path} is a private key: give {public_path(path).name}, and keep it apart.")
+        raise _unusable(
+            f"{path} is a private key.",
+            f"Give {public_path(path).name}, and keep this file secret.",
+        )
     try:
         pem = content.startswith(b"-----BEGIN ")
         key = load_pem_public_key(content) if pem else load_ssh_public_key(content)
         comment = "" if pem else "".join(content.decode().split(maxsplit=2)[2:])
     except (ValueError, UnsupportedAlgorithm):
-        raise Refused(f"{path} is not a public key: give KEY.pub of `longsynth keygen`.") from None
+        raise _unusable(
+            f"{path} is not a public key.", "Give KEY.pub, which `longsynth keygen` wrote."
+        ) from None
     if not isinstance(key, Ed25519PublicKey):
-        raise Refused(f"{path} is no Ed25519 key: ask the signer for the right one.")
+        raise _unusable(f"{path} is not an Ed25519 key.", "Ask the signer for the right one.")
     return PublicKey(key.public_bytes_raw(), comment if is_name(comment) else None)
 
 
@@ -144,7 +162,7 @@ def _write(path: Path, content: bytes, mode: int) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except OSError as error:
-        raise Refused(f"{path} cannot be created: {error.strerror}.") from None
+        raise not_written(path, error) from None
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
@@ -152,7 +170,7 @@ def _write(path: Path, content: bytes, mode: int) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         path.unlink()
-        raise Refused(f"{path} could not be written: {error.strerror}.") from None
+        raise not_written(path, error) from None
 
 
 def _read(path: Path) -> tuple[bytes, int]:
@@ -160,17 +178,23 @@ def _read(path: Path) -> tuple[bytes, int]:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe must not make us wait
         try:
-            found = os.fstat(descriptor)
-            if not S_ISREG(found.st_mode) or found.st_size > LARGEST:
-                raise Refused(f"{path} is not a key file.")
-            return os.read(descriptor, LARGEST), S_IMODE(found.st_mode)
+            status = os.fstat(descriptor)
+            if not S_ISREG(status.st_mode) or status.st_size > LARGEST:
+                raise _unusable(f"{path} is not a key file.", KEYGEN_FILE)
+            return os.read(descriptor, LARGEST), S_IMODE(status.st_mode)
         finally:
             os.close(descriptor)
     except OSError as error:
         raise Refused(
-            f"{path} cannot be read: {error.strerror}. `longsynth keygen` makes a pair of keys, "
-            "FILE to sign with and FILE.pub to check with."
+            Code.FILE_UNREADABLE,
+            f"{path} cannot be read: {error.strerror}.",
+            "Correct the path. `longsynth keygen` makes a pair of keys: FILE to sign, FILE.pub to "
+            "check.",
         ) from None
+
+
+def _unusable(problem: str, remedy: str) -> Refused:
+    return Refused(Code.KEY_UNUSABLE, problem, remedy)
 
 
 SIGNATURE = "signature.json"
@@ -190,7 +214,8 @@ class Signature:
 
 
 def signed_message(manifest: bytes, signer: str | None) -> bytes:
-    """A name holds no line break, so no two pairs of manifest and name give the same bytes."""
+    """A name has no line break, so two different pairs of manifest and name never give the same
+    bytes."""
     return PURPOSE + (signer or "").encode() + b"\n" + manifest
 
 
@@ -216,55 +241,64 @@ def is_signed(folder: Path) -> bool:
 
 def read_signature(folder: Path) -> Signature:
     path = folder / SIGNATURE
+    malformed = ReleaseError(
+        Code.SIGNATURE_MALFORMED,
+        f"{path} is not a signature that longsynth writes.",
+        "Ask the signer to sign again.",
+    )
     content = path.read_bytes() if regular_size(path) <= LARGEST_SIGNATURE else b""
     try:
         stated = json.loads(content)
         signer, raw, value = (stated[name] for name in ("signer", "public_key", "signature"))
-        found = Signature(signer, PublicKey(b64decode(raw)), b64decode(value))
+        signature = Signature(signer, PublicKey(b64decode(raw)), b64decode(value))
         named = signer is None or is_name(signer)
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise ReleaseError(f"{path} is not a signature that longsynth writes.") from None
-    if not named or signature_json(found) != content:
-        raise ReleaseError(f"{path} is not a signature that longsynth writes.")
-    return found
+        raise malformed from None
+    if not named or signature_json(signature) != content:
+        raise malformed
+    return signature
 
 
 def check_signature(
     folder: Path, manifest: bytes, provenance: Provenance, trusted: PublicKey | None
 ) -> Iterator[Finding]:
-    """Say who signed, as far as anyone can: a key shows whose it is only to who has it already."""
+    """Say who signed. Whose key it is can only be told by someone who already has the key."""
     if not is_signed(folder):
         yield (
-            Finding(True, "no one signed it: these checks show consistency, not who made it.")
+            Finding(True, "not signed: these checks show consistency, not who made the release.")
             if trusted is None
             else Finding(False, f"{folder} is NOT signed: ask for {SIGNATURE}.")
         )
         return
-    found = read_signature(folder)
-    if not found.fits(manifest):
-        yield Finding(False, f"{SIGNATURE} does NOT fit manifest.json: it is no valid signature.")
+    signature = read_signature(folder)
+    if not signature.fits(manifest):
+        yield Finding(False, f"{SIGNATURE} is NOT a valid signature of manifest.json.")
         return
-    by, used = found.signer or "a signer without a name", found.key.fingerprint
+    by, used = signature.signer or "a signer without a name", signature.key.fingerprint
     if trusted is None:
         yield Finding(
-            True, f"signed by {by} with key {used}; give --key to check whose key that is."
+            True,
+            f"signed by {by} with key {used}. Whose key that is was not checked: give the public "
+            "key of the signer you expect.",
         )
-    elif trusted.raw != found.key.raw:
+    elif trusted.raw != signature.key.raw:
         yield Finding(
-            False, f"signed with ANOTHER key, {used}; the one given is {trusted.fingerprint}."
+            False, f"signed with ANOTHER key, {used}; the key you gave is {trusted.fingerprint}."
         )
-    elif trusted.name and found.signer and not same_name(trusted.name, found.signer):
-        yield Finding(False, f"signed by {by}, but the key given is that of {trusted.name}.")
+    elif trusted.name and signature.signer and not same_name(trusted.name, signature.signer):
+        yield Finding(False, f"signed by {by}, but the key you gave belongs to {trusted.name}.")
     else:
-        yield Finding(True, f"signed by {by} with the key given, {used}.")
-    names = (found.signer, trusted.name if trusted else None)
+        yield Finding(True, f"signed by {by} with the key you gave, {used}.")
+    names = (signature.signer, trusted.name if trusted else None)
     yield _two_people(provenance.fitted_by, [name for name in names if name])
 
 
 def _two_people(fitted_by: str | None, signers: list[str]) -> Finding:
     if fitted_by is None or not signers:
         missing = "fitted" if fitted_by is None else "signed"
-        return Finding(True, f"who {missing} is not named: that two people took part is not shown.")
+        return Finding(
+            True, f"who {missing} it is not named, so it does not show that two people took part."
+        )
     if any(same_name(fitted_by, name) for name in signers):
-        return Finding(False, f"{fitted_by} both fitted and signed: it takes two people.")
-    return Finding(True, f"{fitted_by} fitted and {signers[0]} signed, going by their names.")
+        return Finding(False, f"{fitted_by} both fitted and signed it: two people are required.")
+    return Finding(True, f"{fitted_by} fitted it and {signers[0]} signed it, by their own account.")

@@ -1,6 +1,6 @@
 """Provenance: public facts about a fit that do not follow from its numbers.
 
-They stand in manifest.json and are told in STATEMENT.md. A signature covers them.
+manifest.json and STATEMENT.md state them, and a signature covers them.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Any
 from unicodedata import normalize
 
 from longsynth.privacy.budget import Budget
-from longsynth.system.errors import Refused
+from longsynth.system.errors import Code, Refused
 from longsynth.system.text import NAME, is_name
 
 _HASH, _EXACT = re.compile(r"[0-9a-f]{64}"), re.compile(r"\d{1,200}(/\d{1,200})?")
@@ -19,7 +19,7 @@ _HASH, _EXACT = re.compile(r"[0-9a-f]{64}"), re.compile(r"\d{1,200}(/\d{1,200})?
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What a budget book says of one dataset after a charge."""
+    """What a budget book says about one dataset after a charge."""
 
     dataset: str
     cap: Budget  # fixed before the first fit: the guarantee for all of them together
@@ -42,27 +42,30 @@ class Provenance:
     book: Receipt | None = None  # None: repeated fits were not added up
 
 
-def provenance_json(found: Provenance) -> dict[str, Any]:
-    book = found.book and {
-        "entry": found.book.entry,
-        "head": found.book.head,
+def provenance_json(provenance: Provenance) -> dict[str, Any]:
+    book = provenance.book and {
+        "entry": provenance.book.entry,
+        "head": provenance.book.head,
         "accounts": [
             {"dataset": a.dataset, "cap": asdict(a.cap), "spent_rho": str(a.spent)}
-            for a in found.book.accounts
+            for a in provenance.book.accounts
         ],
     }
-    return {"fitted_by": found.fitted_by, "governance": found.governance, "book": book}
+    return {
+        "fitted_by": provenance.fitted_by,
+        "governance": provenance.governance,
+        "book": book,
+    }
 
 
 def read_provenance(content: Any) -> Provenance | None:
-    """Return what `provenance_json` wrote; None for anything else. May raise what a hostile
-    budget raises."""
+    """Return what `provenance_json` wrote, else None. A hostile budget may raise an error."""
     try:
         book = None if content["book"] is None else _receipt(content["book"])
-        found = Provenance(content["fitted_by"], content["governance"], book)
+        provenance = Provenance(content["fitted_by"], content["governance"], book)
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         return None
-    return found if _plausible(found) else None
+    return provenance if _plausible(provenance) else None
 
 
 def _receipt(content: Any) -> Receipt:
@@ -76,11 +79,11 @@ def _account(content: Any) -> Account:
     return Account(content["dataset"], Budget(**content["cap"]), Fraction(content["spent_rho"]))
 
 
-def _plausible(found: Provenance) -> bool:
-    book = found.book
+def _plausible(provenance: Provenance) -> bool:
+    book, fitter, form = provenance.book, provenance.fitted_by, provenance.governance
     return (
-        (found.fitted_by is None or is_name(found.fitted_by))
-        and (found.governance is None or _is_hash(found.governance))
+        (fitter is None or is_name(fitter))
+        and (form is None or _is_hash(form))
         and (
             book is None
             or (
@@ -101,20 +104,22 @@ def _is_hash(text: object) -> bool:
 def require_name(name: str) -> None:
     if not is_name(name):
         raise Refused(
-            f"{name!r} cannot stand as a name: use up to {NAME} letters, digits, spaces and "
-            ". , @ : + ' - signs, beginning with a letter or a digit."
+            Code.NAME_UNUSABLE,
+            f"{name!r} cannot be used as a name.",
+            f"Use up to {NAME} letters, digits, spaces and the signs . , @ : + ' -, and begin with "
+            "a letter or a digit.",
         )
 
 
 def same_name(one: str, other: str) -> bool:
-    """Capitals, the width of blanks and the way letters are encoded make no other person."""
-    return _plain(one) == _plain(other)
+    """Names that differ only in case, spaces or the encoding of letters are the same."""
+    return _normalized(one) == _normalized(other)
 
 
 def is_among(name: str, names: Iterable[str]) -> bool:
     return any(same_name(name, other) for other in names)
 
 
-def _plain(name: str) -> str:
+def _normalized(name: str) -> str:
     folded = normalize("NFKC", name).casefold()
     return " ".join(normalize("NFKC", folded).split())

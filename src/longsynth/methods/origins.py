@@ -10,7 +10,7 @@ from pathlib import Path
 from longsynth.methods.method import Method
 from longsynth.methods.registry import ENTRY_POINTS, METHODS
 from longsynth.system.errors import Refused
-from longsynth.system.provenance import OURS, VERSION, Origin, is_plausible
+from longsynth.system.origin import OURS, VERSION, Origin, is_plausible
 
 _AS_SHIPPED = dict(METHODS)  # before any other package is loaded
 

@@ -1,12 +1,13 @@
-"""Two streams that rise by patient, of patients and of rows, joined batch by batch.
+"""A cohort's two tables, read in the order of patients and joined batch by batch.
 
-Both are read once and neither is kept: memory is that of one batch of patients, however many
-there are. Rows of one patient may come in any order.
+A file that is sorted by patient is read as it is: by Arrow if every cell is a number, otherwise by
+DuckDB. DuckDB first sorts files that are not sorted, and ids that are text, on disk if necessary.
+The two streams are read once and neither is kept: memory is that of one batch of patients, however
+many there are. Rows of one patient may come in any order.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +16,34 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from longsynth.reading.parquet import numbers, parquet_batches, read_numbers, times
+from longsynth.reading.records import BATCH
+from longsynth.reading.session import Session
 from longsynth.reading.slots import Grouped
+from longsynth.schema.columns import TIME_UNITS
+from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats, Ints
 
-ROWS = 131_072  # a batch, at most
-BUFFER = 1 << 18  # bytes of a column that are read at once: a row group can have any size, and
-# what is read stays in a processor's cache until it is unpacked
+CELLS = 1 << 22  # that are read together, at most, so that wide records need no more memory
+_NUMBERED = "(SELECT *, row_number() OVER (ORDER BY id) AS number FROM people)"
 
 
 @dataclass(frozen=True, slots=True)
 class People:
     """Some patients, in the order of their ids."""
 
-    id: Ints  # (n,), rising
+    id: Ints  # (n,), ascending
     labels: Ints  # (n, 3): site, group, event
     static: Floats  # (n, V)
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some rows as they were read. Columns stay in Arrow until it is known which go together."""
+    """Some rows as they were read. Columns stay in Arrow until their rows are joined."""
 
-    id: Ints  # (R,), rising
+    id: Ints  # (R,), ascending
     time: Floats  # (R,), hours
-    columns: Sequence[pa.Array]  # of what changes over time
+    columns: Sequence[pa.Array]  # of the variables over time
 
     def part(self, start: int, end: int) -> "Block":
         cut = slice(start, end)
@@ -52,12 +57,12 @@ class Order:
 
     rows: int
     known: int  # rows that have an id
-    rising: bool  # none comes before a smaller one; those without an id aside
-    distinct: bool  # and none comes twice
+    rising: bool  # no id comes before a smaller one, ignoring rows without an id
+    distinct: bool  # and no id comes twice
 
 
 def order_of(file: Path, column: str) -> Order:
-    """Read whole numbers, and say how they are ordered."""
+    """Read a column of whole numbers and return how they are ordered."""
     rows = known = 0
     rising = distinct = True
     last: int | None = None
@@ -72,19 +77,115 @@ def order_of(file: Path, column: str) -> Order:
     return Order(rows, known, rising, rising and distinct)
 
 
-def parquet_batches(file: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yield up to ROWS rows at a time; a batch that ends with its row group costs a copy less."""
-    with pq.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER) as opened:
-        size = opened.metadata.row_group(0).num_rows if opened.num_row_groups else 0
-        rows = ceil(size / ceil(size / ROWS)) if size > ROWS else ROWS
-        yield from opened.iter_batches(rows, columns=columns, use_threads=False)
+class Streams:
+    """Reads the views `people` and `rows` of a session, as often as needed."""
+
+    def __init__(
+        self,
+        session: Session,
+        schema: Schema,
+        rows: Path,
+        people: Path,
+        *,
+        whole: bool,  # ids are whole numbers: they can be compared without DuckDB
+    ) -> None:
+        self._session, self._schema = session, schema
+        self._rows, self._whole = rows, whole
+        patient = schema.patient.column
+        with session.guard():
+            self.people_order: Order | None = order_of(people, patient) if whole else None
+            self._rising = whole and order_of(rows, patient).rising
+            self._by_arrow = self._rising and _has_only_numbers(schema, rows)
+        self._batch = max(min(BATCH, CELLS // schema.width), 1)
+        self._static = [v for v, variable in enumerate(schema.variables) if variable.static]
+        self._moving = [v for v, variable in enumerate(schema.variables) if not variable.static]
+
+    def by_patient(self) -> Iterator[Grouped]:
+        """Yield the rows of the same number of patients each time: the size of a batch must not
+        depend on rows."""
+        blocks = self._blocks_by_arrow() if self._by_arrow else self._blocks()
+        return joined_by_patient(self._some_people(), blocks, self._moving)
+
+    def _some_people(self) -> Iterator[People]:
+        about = ", ".join(["site", "grp", "event", *(f"v{v}" for v in self._static)])
+        query = f"SELECT id, {about} FROM people ORDER BY id"
+        if self.people_order and self.people_order.rising:
+            query = f"SELECT id, {about} FROM people"
+        elif not self._whole:
+            query = f"SELECT number, {about} FROM {_NUMBERED} ORDER BY number"
+        for table in _in_steps(self._session.batches(query), self._batch):
+            id_, site, group, event, *cells = (c.combine_chunks() for c in table.columns)
+            static = np.full((len(self._schema.variables), len(table)), np.nan)
+            for v, column in zip(self._static, cells, strict=True):
+                read_numbers(column, static[v])
+            labels = [numbers(label, pa.int64()) for label in (site, group, event)]
+            yield People(numbers(id_, pa.int64()), np.stack(labels, axis=1), static.T)
+
+    def _blocks(self) -> Iterator[Block]:
+        """Yield the rows that have a patient and a time."""
+        cells = ", ".join(f"v{v}" for v in self._moving)
+        query = f"SELECT id, time, {cells} FROM rows WHERE id IS NOT NULL"
+        if not self._whole:
+            query = f"SELECT number, time, {cells} FROM rows JOIN {_NUMBERED} USING (id)"
+        order = "" if self._rising else "ORDER BY 1"
+        for batch in self._session.batches(f"{query} {order}"):
+            id_, time, *columns = batch.columns
+            if len(batch):
+                yield Block(numbers(id_, pa.int64()), numbers(time, pa.float64()), columns)
+
+    def _blocks_by_arrow(self) -> Iterator[Block]:
+        """The same, for a sorted file in which every cell is a number."""
+        schema = self._schema
+        patient, clock = schema.patient.column, schema.time.column
+        unit = TIME_UNITS.get(schema.time.unit, 1.0)  # time stamps were copied as hours
+        values = [schema.variables[v].column or schema.variables[v].name for v in self._moving]
+        columns = list(dict.fromkeys([patient, clock, *values]))
+        for batch in self._session.guarded(parquet_batches(self._rows, columns)):
+            with self._session.guard():
+                time = times(batch.column(clock), unit)
+                usable = np.isfinite(time)
+                if batch.column(patient).null_count:
+                    usable &= batch.column(patient).is_valid().to_numpy(zero_copy_only=False)
+                if not usable.all():
+                    batch, time = batch.filter(pa.array(usable)), time[usable]
+                id_ = numbers(batch.column(patient), pa.int64())
+            if len(batch):
+                yield Block(id_, time, [batch.column(name) for name in values])
+
+
+def _has_only_numbers(schema: Schema, rows: Path) -> bool:
+    """Whether every cell is stored as the number that DuckDB would read."""
+    if any(v.levels is not None for v in schema.variables if not v.static):
+        return False
+    kinds = {field.name: field.type for field in pq.read_schema(rows)}
+    wanted = [v.column or v.name for v in schema.variables if not v.static]
+    return all(_is_machine_number(kinds[name]) for name in [schema.time.column, *wanted])
+
+
+def _is_machine_number(kind: pa.DataType) -> bool:
+    t = pa.types
+    return any(test(kind) for test in (t.is_integer, t.is_float32, t.is_float64, t.is_boolean))
+
+
+def _in_steps(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
+    """Yield the same rows, `size` at a time."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= size:
+            table = pa.Table.from_batches(waiting)
+            ready = len(table) - len(table) % size
+            yield from (table.slice(start, size) for start in range(0, ready, size))
+            waiting = table.slice(ready).to_batches()
+    if any(map(len, waiting)):
+        yield pa.Table.from_batches(waiting)
 
 
 def joined_by_patient(
     people: Iterable[People], blocks: Iterator[Block], places: Sequence[int]
 ) -> Iterator[Grouped]:
-    """Yield the rows of each batch of patients; `places` are the columns' variables. Rows of
-    patients who are not in the table are left out."""
+    """Yield the rows of each batch of patients, without rows of patients who are not in the patient
+    table. `places` are the positions of the columns' variables."""
     waiting = next(blocks, None)
     for some in people:
         parts: list[Block] = []
@@ -113,7 +214,7 @@ def _grouped(people: People, parts: list[Block], places: Sequence[int]) -> Group
         start = end
     if len(owner) < len(time):
         time, values = time[known], values[known]
-    back = np.flatnonzero(time[1:] < time[:-1])  # where the next patient begins, and elsewhere?
+    back = np.flatnonzero(time[1:] < time[:-1])  # where a patient begins, or rows are unsorted
     if (owner[back] == owner[back + 1]).any():
         order = np.lexsort((time, owner))
         owner, time, values = owner[order], time[order], values[order]
@@ -121,7 +222,7 @@ def _grouped(people: People, parts: list[Block], places: Sequence[int]) -> Group
 
 
 def _owners(people: Ints, rows: list[Ints]) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return the position of the patient of each known row, and which rows are known if not all."""
+    """Return the position of each known row's patient, and which rows are known."""
     ids = _joined(rows, np.int64)
     fresh = np.ones(len(ids), np.bool_)
     np.not_equal(ids[1:], ids[:-1], out=fresh[1:])
@@ -136,37 +237,3 @@ def _owners(people: Ints, rows: list[Ints]) -> tuple[Ints, NDArray[np.bool_]]:
 
 def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, kind), *parts])
-
-
-def numbers(column: pa.Array, kind: pa.DataType) -> NDArray[Any]:
-    """A column without gaps as it stands in memory. `to_numpy` would load pandas, where it is."""
-    return np.from_dlpack(column if column.type == kind else column.cast(kind))
-
-
-def times(column: pa.Array, unit: float) -> Floats:
-    """A column in hours, of which so many are a unit; NaN where there is nothing."""
-    if column.type == pa.float64() and not column.null_count:
-        found = numbers(column, pa.float64())
-    else:
-        found = np.empty(len(column))
-        read_numbers(column, found)
-    with np.errstate(over="ignore"):
-        return found if unit == 1 else found * unit
-
-
-def read_numbers(column: pa.Array, out: Floats) -> None:
-    """Write a column's numbers, NaN where there is none. Arrow's own way there is slower."""
-    if column.type != pa.float64():
-        column = column.cast(pa.float64(), safe=False)
-    known, data = column.buffers()
-    if len(column) == column.null_count or data is None:
-        out[:] = np.nan
-        return
-    stored = np.frombuffer(data, np.float64, len(column), 8 * column.offset)
-    if column.null_count == 0:
-        out[:] = stored
-        return
-    bits, end = np.frombuffer(known, np.uint8), column.offset + len(column)
-    there = np.unpackbits(bits, count=end, bitorder="little")[column.offset :].view(np.int8)
-    there -= 1  # all bits set is a NaN, none leaves a number as it is
-    np.bitwise_or(stored.view(np.int64), there.astype(np.int64), out=out.view(np.int64))

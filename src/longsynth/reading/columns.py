@@ -1,20 +1,22 @@
-"""The typed entrance of a fit: which columns it reads, and which types it accepts.
+"""The column check: every column that is read is there once, and a fit accepts its type.
 
 Names and types of columns are public, so a wrong one is refused before any budget is charged. A
-cell of an accepted type cannot stop any reader, whatever it holds. All other types belong to
-`longsynth import`, which runs on the private side and may stop at a cell.
+cell of an accepted type cannot stop any reader, whatever it contains. All other types are for an
+import, which runs on the private side and may stop at a cell.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 import pyarrow as pa
 
-from longsynth.reading.plain import is_stamp, shown
+from longsynth.reading.parquet import is_stamp, type_name
+from longsynth.schema.columns import LABELS
 from longsynth.schema.schema import Schema
-from longsynth.system.errors import CohortError
+from longsynth.system.errors import Code, CohortError
 
 Role = Literal["id", "number", "label", "time", "stamp"]
-Roles = list[tuple[str, Role]]  # a column may have several
+Roles = list[tuple[str, Role]]  # a column may have several roles
 Types = dict[str, pa.DataType]
 
 WHOLE = frozenset(
@@ -32,16 +34,16 @@ ACCEPTED: dict[Role, tuple[frozenset[pa.DataType], str]] = {
 
 
 def row_roles(schema: Schema) -> Roles:
-    """Return the columns of the observations table and what they are read as."""
+    """Return the columns of the observations table and how they are read."""
     clock: Role = "stamp" if schema.time.unit == "timestamp" else "time"
     first: Roles = [(schema.patient.column, "id"), (schema.time.column, clock)]
     return first + _values(schema, static=False)
 
 
 def people_roles(schema: Schema) -> Roles:
-    """Return the columns of the patient table and what they are read as."""
+    """Return the columns of the patient table and how they are read."""
     labels: Roles = [
-        (found.column, "label") for found in (schema.site, schema.group, schema.event) if found
+        (label.column, "label") for what in LABELS if (label := getattr(schema, what)) is not None
     ]
     return [(schema.patient.column, "id"), *labels, *_values(schema, static=True)]
 
@@ -55,23 +57,20 @@ def _values(schema: Schema, *, static: bool) -> Roles:
 
 
 def accepted_types(table: str, listed: list[tuple[str, pa.DataType]], roles: Roles) -> Types:
-    """Return the types of the columns that are read, each once; refuse a column that is missing, is
-    there twice or has another type than a fit accepts."""
-    require_columns(table, [column for column, _ in listed], [column for column, _ in roles])
-    types = dict(listed)
+    """Return the types of the columns that a fit reads, each once. Refuse a column that is missing,
+    is there twice or has a type that a fit does not accept."""
+    label = f"the {table} table"
+    types = chosen_columns(label, listed, [column for column, _ in roles])
     for column, role in roles:
-        require_type(table, column, types[column], role)
-    return {column: types[column] for column, _ in roles}
-
-
-def require_type(table: str, column: str, kind: pa.DataType, role: Role) -> None:
-    accepted, wanted = ACCEPTED[role]
-    if kind in accepted or (role == "stamp" and is_stamp(kind)):
-        return
-    raise CohortError(
-        f"column {column!r} of the {table} table is stored as {shown(kind)}. A fit reads {wanted} "
-        f"there. {_remedy(role, kind)}"
-    )
+        kind, (accepted, wanted) = types[column], ACCEPTED[role]
+        if kind not in accepted and not (role == "stamp" and is_stamp(kind)):
+            raise CohortError(
+                Code.COLUMN_TYPE,
+                f"column {column!r} of {label} is stored as {type_name(kind)}. A fit reads "
+                f"{wanted} there.",
+                _remedy(role, kind),
+            )
+    return types
 
 
 def _remedy(role: Role, kind: pa.DataType) -> str:
@@ -79,36 +78,52 @@ def _remedy(role: Role, kind: pa.DataType) -> str:
         return "Write 'time: {unit: timestamp}' in schema.yaml."
     if role == "stamp" and kind in NUMBERS:
         return "Write 'time: {unit: hours}' in schema.yaml, or another unit."
-    return "Store it so, or let `longsynth import` convert the table."
+    return "Store it in that type, or let `longsynth import` convert the table."
 
 
-def require_columns(table: str, found: list[str], wanted: list[str]) -> None:
-    """Every column once."""
-    lacking = [column for column in wanted if column not in found]
+def chosen_columns(
+    label: str,
+    listed: list[tuple[str, pa.DataType]],
+    needed: Sequence[str],
+    wanted: Sequence[str] = (),
+) -> Types:
+    """Return the types of all needed columns, and of those wanted columns that exist."""
+    types = dict(listed)
+    columns = [c for c in dict.fromkeys((*needed, *wanted)) if c in types or c in needed]
+    require_columns(label, [column for column, _ in listed], columns)
+    return {column: types[column] for column in columns}
+
+
+def require_columns(label: str, there: Sequence[str], needed: Sequence[str]) -> None:
+    """Refuse a table that lacks a column, or has it twice. Capitals do not count: DuckDB does not
+    tell them apart."""
+    lacking = [column for column in needed if column not in there]
     if lacking:
         raise CohortError(
-            f"the {table} table has no column {', '.join(map(repr, lacking))}. "
-            + _known(found, wanted)
-            + "Rename it, or map it in schema.yaml with 'column:'."
+            Code.COLUMN_MISSING,
+            f"{label} has no column {', '.join(map(repr, lacking))}.{_similar(there, needed)}",
+            "Rename the column, or name it in schema.yaml with 'column:'.",
         )
-    folded = [column.casefold() for column in found]
-    twice = [column for column in wanted if folded.count(column.casefold()) > 1]
+    folded = [column.casefold() for column in there]
+    twice = [column for column in needed if folded.count(column.casefold()) > 1]
     if twice:
         raise CohortError(
-            f"the {table} table has the column {twice[0]!r} twice, capitals aside: rename one."
+            Code.COLUMN_TWICE,
+            f"{label} has the column {twice[0]!r} twice, ignoring capitals.",
+            "Rename one of them.",
         )
 
 
-def _known(found: list[str], wanted: list[str]) -> str:
-    """Name the columns that are the schema's but for capitals, spaces or signs, and no other: where
-    a line end is lost, the rest of a header is made of patients' cells."""
-    ours = {_folded(column) for column in wanted} - {""}
-    alike = [column for column in found if _folded(column) in ours]
+def _similar(there: Sequence[str], needed: Sequence[str]) -> str:
+    """Name the columns that differ from the needed ones only in capitals, spaces or signs. No other
+    name is repeated: if a line end is lost, the rest of a header consists of patients' cells."""
+    ours = {_folded(column) for column in needed} - {""}
+    alike = [column for column in there if _folded(column) in ours]
     if not alike:
         return ""
-    others = len(found) - len(alike)
+    others = len(there) - len(alike)
     more = f" and {others} other{'s' * (others > 1)}" if others else ""
-    return f"It has {', '.join(c if c.isprintable() else repr(c) for c in alike)}{more}. "
+    return f" It has {', '.join(c if c.isprintable() else repr(c) for c in alike)}{more}."
 
 
 def _folded(column: str) -> str:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longsynth.reading.formats.csv_file import csv_to_parquet, open_csv
+from longsynth.reading.csv_file import csv_to_parquet, open_csv
 from longsynth.reading.recipe import ExportTable
 from longsynth.system.errors import Code, CohortError, Refused
 from longsynth.system.reader_errors import without_cells

@@ -16,7 +16,7 @@ import yaml
 
 from longsynth.reading.export import Export, date_formats, is_split, look_at
 from longsynth.reading.units import is_unit
-from longsynth.schema.catalogue import Known, catalogue, known, plain
+from longsynth.schema.catalogue import Known, catalogue, folded, known
 from longsynth.system.errors import Code, CohortError
 
 HEAD = """\
@@ -119,7 +119,7 @@ def _long_columns(export: Export, words: dict[str, Any]) -> dict[str, str]:
     uses: dict[str, str] = {}
     for column in export.cells:
         for use in ("name", "value", "unit"):
-            if plain(column) in map(plain, words[use]) and use not in uses.values():
+            if folded(column) in map(folded, words[use]) and use not in uses.values():
                 uses[column] = use
     return uses if {"name", "value"} <= set(uses.values()) else {}
 
@@ -226,7 +226,7 @@ def _role(name: str, words: dict[str, Any]) -> str | None:
         (
             r
             for r in ("id", "time", "birth_date", "sex", "outcome")
-            if plain(name) in map(plain, words[r])
+            if folded(name) in map(folded, words[r])
         ),
         None,
     )
@@ -235,13 +235,13 @@ def _role(name: str, words: dict[str, Any]) -> str | None:
 def _foreign(name: str, words: dict[str, Any]) -> Known | None:
     """The catalogue's entry for a name in another language."""
     meant = next(
-        (m for m, names in words["variables"].items() if plain(name) in map(plain, names)), ""
+        (m for m, names in words["variables"].items() if folded(name) in map(folded, names)), ""
     )
     return next((entry for entry in catalogue() if entry.variable.name == meant), None)
 
 
 def _is_unit_column(column: str, cells: Sequence[str], words: dict[str, Any]) -> bool:
-    named = any(plain(column).endswith(plain(word)) for word in words["unit"])
+    named = any(folded(column).endswith(folded(word)) for word in words["unit"])
     return named and all(is_unit(cell) for cell in dict.fromkeys(cells) if cell)
 
 

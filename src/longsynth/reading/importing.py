@@ -1,37 +1,56 @@
-"""An import from start to end: map, write, count. Slots are made later, by `fit`."""
+"""An import from start to end: prepare, count patients, match events, write a cohort folder.
 
+Slots are made later, by a fit. adapter.py describes the tables that an adapter prepares.
+"""
+
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
-from longsynth.reading import output
+import pyarrow as pa
+
+from longsynth.reading.adapter import (
+    Prepared,
+    Request,
+    Step,
+    Target,
+    among,
+    level,
+    moment,
+    since_start,
+    targets_of,
+)
 from longsynth.reading.first_recipe import first_recipe
-from longsynth.reading.formats.events import prepare_events
-from longsynth.reading.formats.meds import prepare_meds
-from longsynth.reading.formats.omop import prepare_omop
+from longsynth.reading.formats import input_format
 from longsynth.reading.formats.table import prepare_table
-from longsynth.reading.mapping import Prepared, Step, Target, moment, place_events, targets_of
 from longsynth.reading.recipe import load_recipe, parse_recipe
-from longsynth.reading.stage import Stage
-from longsynth.schema.file import load_schema
+from longsynth.reading.session import Session, literal, quoted
+from longsynth.schema.columns import LABELS
+from longsynth.schema.file import dump, load_schema
 from longsynth.schema.schema import Schema
 from longsynth.system.folders import new_folder
-from longsynth.system.reader_errors import without_cells
 
-Format = Literal["events", "meds", "omop"]
-FORMATS: dict[Format, Callable[..., Prepared]] = {
-    "events": prepare_events,
-    "meds": prepare_meds,
-    "omop": prepare_omop,
-}
+MEMORY = 512  # MB that DuckDB may use before it sorts on disk
+FORMAT = "(FORMAT parquet, ROW_GROUP_SIZE 65536)"
+WITHOUT_TIME = "count(*) FILTER (NOT coalesce(isfinite(clock), false))"
+EVENT_COUNTS = ("events", "in_the_record", "in_a_unit_that_is_not_mapped", "without_a_usable_value")
+UNITS_LISTED = 20  # per variable, in the internal counts
+UNITS = pa.schema(
+    [("target", "int32"), ("unit", "string"), ("factor", "float64"), ("more", "float64")]
+)
+NOTICE = """# Not for release
+
+`import.json` counts what was read and what could not be, without any protection. It is for the data
+steward only, like the tables of the cohort in the folder above.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import wrote, and what the data holder should look at. For the data holder alone."""
+    """What an import wrote, and what to look at. For the data steward only."""
 
     patients: int
     variables: int
@@ -39,16 +58,21 @@ class Imported:
 
 
 def import_cohort(
-    form: Format,
+    form: str,
     source: Path | str,
     schema: Path | str,
     out: Path | str,
     step: Step = lambda _: None,
 ) -> Imported:
-    """Write a cohort folder whole, or not at all. This runs on the private side: what it returns
-    and tells is for the data steward, and it quotes no cell."""
-    named = load_schema(schema)
-    return _imported(named, out, step, partial(FORMATS[form], str(source), named))
+    """Write a complete cohort folder, or nothing. `form` is a name in `reading.formats.FORMATS`.
+
+    This runs on the private side. What it returns and says is for the data steward, and it quotes
+    no cell.
+    """
+    loaded, adapter = load_schema(schema), input_format(form).load()
+    return _import(
+        loaded, out, step, lambda t, s: adapter(Request(str(source), loaded, t, s, step))
+    )
 
 
 def import_table(
@@ -58,76 +82,260 @@ def import_table(
     step: Step = lambda _: None,
 ) -> Imported:
     """The same for a hospital's own export, by a recipe, which is kept with the cohort. Without
-    one, a first recipe has to leave nothing open."""
+    one, the recipe that the files suggest must leave nothing open."""
     paths = [Path(file) for file in files]
     if recipe is None:
         text = first_recipe(paths)
         made = parse_recipe(text, "the recipe that these files suggest")
     else:
         made, text = load_recipe(Path(recipe))
-    prepare = partial(prepare_table, paths, made)
-    return _imported(made.record, out, step, prepare, {"recipe.yaml": text})
+
+    def prepare(targets: tuple[Target, ...], session: Session) -> Prepared:
+        return prepare_table(paths, made, targets, session, step)
+
+    return _import(made.record, out, step, prepare, {"recipe.yaml": text})
 
 
-def _imported(
-    named: Schema,
+def _import(
+    loaded: Schema,
     out: Path | str,
     step: Step,
-    prepare: Callable[[Sequence[Target], Stage, Step], Prepared],
+    prepare: Callable[[tuple[Target, ...], Session], Prepared],
     kept: Mapping[str, str] = MappingProxyType({}),
 ) -> Imported:
-    targets = targets_of(named)
-    problem = "the source cannot be read: is a file damaged, or the disk full?"
+    targets = targets_of(loaded)
     with (
-        new_folder(Path(out), owner_only=True) as scratch,
-        Stage(len(named.variables)) as stage,
-        without_cells(problem),
+        new_folder(Path(out), owner_only=True) as folder,
+        Session(
+            len(loaded.variables), memory=MEMORY, problem="the source cannot be read."
+        ) as session,
+        session.guard(),
     ):
-        prepared = prepare(targets, stage, step)
-        patients = output.count_patients(stage)
-        unit = "timestamp" if prepared.stamps else "hours"
-        time = moment("hours") if prepared.stamps else "hours"
-        begins, by_key = prepared.begins, prepared.by_key
-        if prepared.wide:
-            rows = output.wide_rows(targets, begins=begins, time=time)
-        else:
-            place_events(stage, targets, by_key, begins=begins)
-            rows = output.observations(targets, begins=begins, time=time)
+        prepared = prepare(targets, session)
+        patients = session.count_patients()
+        tables = _Cohort(session, targets, prepared)
+        if not prepared.wide:
+            tables.match_events()
         step("writing patients")
-        people = scratch / "patients.parquet"
-        output.write_table(stage, output.patients(targets, by_key, begins=begins), people)
+        _write(session, tables.patients(), folder / "patients.parquet")
         step("writing observations")
-        output.write_table(stage, rows, scratch / "observations.parquet")
+        _write(session, tables.observations(), folder / "observations.parquet")
         step("counting")
         counts: dict[str, Any] = {"patients": patients, **prepared.notes}
-        if prepared.wide:
-            counts |= output.row_counts(stage)
-        else:
-            counts |= output.event_counts(stage, targets, by_key, begins=begins)
-        counts["patients_without"] = output.unknown_labels(stage, people, targets)
-        output.write_rest(scratch, output.written_schema(named, unit), counts)
+        counts |= tables.row_counts() if prepared.wide else tables.event_counts()
+        counts["patients_without"] = tables.patients_without(folder / "patients.parquet")
+        unit = "timestamp" if prepared.stamps else "hours"
+        _write_rest(folder, loaded.in_own_columns(unit), counts)
         for name, text in kept.items():
-            (scratch / name).write_text(text, encoding="utf-8")
-    return Imported(patients, len(named.variables), tuple(_notes(counts)))
+            (folder / name).write_text(text, encoding="utf-8")
+    return Imported(patients, len(loaded.variables), tuple(_notes(counts)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cohort:
+    """The two tables of the cohort, as SQL over what the adapter prepared."""
+
+    session: Session
+    targets: Sequence[Target]
+    prepared: Prepared
+
+    @property
+    def _once(self) -> list[Target]:
+        return [t for t in self.targets if t.once]
+
+    @property
+    def _over_time(self) -> list[Target]:
+        return [t for t in self.targets if not t.once]
+
+    @property
+    def _hours(self) -> str:
+        return since_start("clock") if self.prepared.relative else "clock"
+
+    @property
+    def _in_record(self) -> str:
+        """SQL: `hours` lies between the start and the end of the record."""
+        if not self.prepared.relative:
+            return "isfinite(hours)"
+        return "isfinite(hours) AND hours >= 0 AND (stop IS NULL OR hours <= stop)"
+
+    def match_events(self) -> None:
+        """Define `matched`: the events of the schema's targets, in its units and levels."""
+        used = [t for t in self.targets if self.prepared.from_events(t)]
+        numbers = [t for t in used if t.levels is None]
+        converted = [t for t in used if t.codes.units]
+        units = [
+            {"target": t.number, "unit": unit, "factor": factor, "more": more}
+            for t in converted
+            for unit, (factor, more) in t.codes.units.items()
+        ]
+        self.session.connection.register("units", pa.Table.from_pylist(units, schema=UNITS))
+        levels = [f"WHEN {t.number} THEN {level('raw', t)}" for t in used if t.levels is not None]
+        self.session.run(f"""
+            CREATE VIEW matched AS
+            SELECT id, target, clock IS NULL AS timeless, {self._hours} AS hours, stop, unit,
+                   {among(converted)} AND factor IS NULL AS other_unit,
+                   CASE WHEN {among(numbers)} AND isfinite(x) THEN x END AS number,
+                   {f"CASE target {' '.join(levels)} END" if levels else "NULL::VARCHAR"} AS level
+            FROM (SELECT e.id, k.target, e.clock, p.start, p.stop, u.factor,
+                         coalesce(k.unit, e.unit, '') AS unit,
+                         CASE WHEN {among(converted, "k.target")}
+                              THEN e.number * u.factor + u.more ELSE e.number END AS x,
+                         coalesce(k.raw, e.raw, CAST(e.number AS VARCHAR), e.key) AS raw
+                  FROM events e JOIN keys k ON k.key = e.key JOIN people p ON p.id = e.id
+                  LEFT JOIN units u
+                  ON u.target = k.target AND u.unit = coalesce(k.unit, e.unit, ''))""")
+
+    def observations(self) -> str:
+        """SQL for the rows over time: as many as the wide table has, or one per event, in which
+        one variable is known."""
+        time = moment("hours") if self.prepared.stamps else "hours"
+        if self.prepared.wide:
+            cells = ", ".join(f"w{t.number} AS {quoted(t.name)}" for t in self._over_time)
+            return f"""
+                SELECT id AS patient_id, {time} AS time, {cells}
+                FROM (SELECT id, {self._hours} AS hours, stop, wide.* EXCLUDE (id, clock)
+                      FROM wide JOIN people USING (id))
+                WHERE {self._in_record} ORDER BY ALL"""
+        cells = ", ".join(
+            f"CASE WHEN target = {t.number} THEN {_value(t)} END AS {quoted(t.name)}"
+            for t in self._over_time
+        )
+        return f"""
+            SELECT id AS patient_id, {time} AS time, {cells}
+            FROM (SELECT id, hours, target, number, level FROM matched
+                  WHERE {among(self._over_time)} AND {self._in_record}
+                  AND (number IS NOT NULL OR level IS NOT NULL)
+                  ORDER BY id, hours, target, number, level)"""
+
+    def patients(self) -> str:
+        """SQL for the patient table: labels, then static variables."""
+        by_event = [t for t in self._once if self.prepared.from_events(t)]
+        firsts = "".join(f", {self._first(t)} AS f{t.number}" for t in by_event)
+        joined = f"""
+            LEFT JOIN (SELECT id {firsts} FROM matched
+                       WHERE {among(by_event)} GROUP BY id) USING (id)"""
+        order = sorted(self._once, key=lambda t: t.name not in LABELS)
+        columns = ", ".join(f"{self._known(t)} AS {quoted(t.name)}" for t in order)
+        return f"""
+            SELECT id AS patient_id, {columns} FROM people {joined if by_event else ""}
+            ORDER BY id"""
+
+    def _first(self, target: Target) -> str:
+        """SQL aggregate: a patient's first value within the window, or whether there is one."""
+        window = "isfinite(hours)" + (" AND hours >= 0" if self.prepared.relative else "")
+        if target.codes.within is not None:
+            window += f" AND hours <= {target.codes.within!r}"
+        ours = f"target = {target.number} AND (timeless OR {window})"
+        if target.fact == "occurs":
+            return f"bool_or({ours})"
+        value = _value(target)
+        return (
+            f"first({value} ORDER BY hours NULLS FIRST, {value}) "
+            f"FILTER (WHERE {ours} AND {value} IS NOT NULL)"
+        )
+
+    def _known(self, target: Target) -> str:
+        """SQL for a label or a static variable."""
+        if target.fact == "age":
+            return "age"
+        if target.fact == "death":
+            within = target.codes.within
+            died = f"{since_start('death')} <= {within!r}"
+            return _either(target, "death IS NOT NULL" if within is None else died)
+        if self.prepared.from_events(target):
+            first = f"f{target.number}"
+            return _either(target, first) if target.fact == "occurs" else first
+        return f"c{target.number}"
+
+    def row_counts(self) -> dict[str, Any]:
+        """Count the rows of a wide table. Raw facts."""
+        rows, unread = self.session.row(f"SELECT count(*), {WITHOUT_TIME} FROM wide")
+        unknown = self.session.row("SELECT count(*) FROM wide ANTI JOIN people USING (id)")
+        return {
+            "rows": rows,
+            "rows_without_usable_time": unread,
+            "rows_of_unknown_patients": unknown[0],
+        }
+
+    def event_counts(self) -> dict[str, Any]:
+        """Count what became of every event. Raw facts: never for a terminal."""
+        rows, timeless = self.session.row(f"SELECT count(*), {WITHOUT_TIME} FROM events")
+        unknown = self.session.row("SELECT count(*) FROM events ANTI JOIN people USING (id)")
+        not_started = self.session.row("SELECT count(*) FROM people WHERE start IS NULL")
+        by_target = self.session.rows(f"""
+            SELECT target, count(*),
+                   count(*) FILTER (timeless OR coalesce({self._in_record}, false)),
+                   count(*) FILTER (other_unit),
+                   count(*) FILTER (NOT other_unit AND number IS NULL AND level IS NULL)
+            FROM matched GROUP BY target""")
+        units: dict[int, dict[str, int]] = {}
+        for number, unit, times in self.session.rows("""
+            SELECT target, unit, count(*) AS n FROM matched WHERE other_unit
+            GROUP BY target, unit ORDER BY n DESC, unit"""):
+            if len(units.setdefault(number, {})) < UNITS_LISTED:
+                units[number][unit] = times
+        counted = {number: counts for number, *counts in by_target}
+        return {
+            "events": rows,
+            "events_without_usable_time": timeless,
+            "events_of_unknown_patients": unknown[0],
+            "patients_without_a_start": not_started[0],
+            "by_name": {
+                t.name: dict(zip(EVENT_COUNTS, counted.get(t.number, (0, 0, 0, 0)), strict=True))
+                | ({"units_that_are_not_mapped": units[t.number]} if t.number in units else {})
+                for t in self.targets
+                if self.prepared.from_events(t)
+            },
+        }
+
+    def patients_without(self, file: Path) -> dict[str, int]:
+        """For each label and static variable, how many patients have none."""
+        each = ", ".join(f"count(*) - count({quoted(t.name)})" for t in self._once)
+        counts = self.session.row(f"SELECT {each} FROM read_parquet({literal(file)})")
+        return dict(zip((t.name for t in self._once), counts, strict=True))
+
+
+def _value(target: Target) -> str:
+    return "number" if target.levels is None else "level"
+
+
+def _either(target: Target, condition: str) -> str:
+    reference, other = map(literal, target.levels or ())
+    chosen = f"CASE WHEN {condition} THEN {other} ELSE {reference} END"
+    return f"CAST({chosen} AS DOUBLE)" if target.numeric else chosen
+
+
+def _write(session: Session, query: str, file: Path) -> None:
+    session.run(f"COPY ({query}) TO {literal(file)} {FORMAT}")
+    file.chmod(0o600)  # patients: only for their owner
+
+
+def _write_rest(folder: Path, schema: Schema, counts: dict[str, Any]) -> None:
+    (folder / "schema.yaml").write_text(dump(schema), encoding="utf-8")
+    internal = folder / "internal"
+    internal.mkdir(mode=0o700)
+    text = json.dumps(counts, indent=2, ensure_ascii=False)
+    (internal / "import.json").write_text(text, encoding="utf-8")
+    (internal / "NOT_FOR_RELEASE.md").write_text(NOTICE, encoding="utf-8")
 
 
 def _notes(counts: dict[str, Any]) -> Iterator[str]:
-    for file, found in counts.get("csv", {}).items():
-        if number := found.get("cells_with_a_line_break"):
+    for file, csv in counts.get("csv", {}).items():
+        if number := csv.get("cells_with_a_line_break"):
             yield (
                 f"{file}: cells with a line break: {number:,}. If there should be none, a "
                 "quotation mark is missing."
             )
-        if number := found.get("cells_that_are_too_long"):
+        if number := csv.get("cells_that_are_too_long"):
             yield f"{file}: cells that are too long for any value: {number:,}. They are left out."
     for file, number in counts.get("duplicate_rows_dropped", {}).items():
         yield f"{file}: rows that occur twice: {number:,}. One of each is kept."
     unread = counts.get("cells_that_could_not_be_read", {})
     if unread:
         each = ", ".join(f"{name} {number:,}" for name, number in unread.items())
-        yield f"cells that are no number and no level: {each}. They count as missing."
+        yield f"cells that are neither a number nor a level: {each}. They count as missing."
     if counts.get("rows_without_usable_time"):
         yield (
-            f"rows without a time that can be read: {counts['rows_without_usable_time']:,} of "
+            f"rows without a readable time: {counts['rows_without_usable_time']:,} of "
             f"{counts['rows']:,}. They are left out."
         )

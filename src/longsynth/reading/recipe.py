@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from longsynth.schema.from_names import marked_lines
 from longsynth.schema.schema import Schema
-from longsynth.schema.start import marked_lines
 from longsynth.system.errors import Code, SchemaError
 from longsynth.system.text import COLUMN, ColumnName, LevelText, Title, Unit, VariableName
 from longsynth.system.yaml_text import Format, FrozenModel, InvalidField
@@ -206,7 +206,14 @@ class Recipe(FrozenModel):
         return self.record.name
 
 
-_FORMAT = Format(Recipe, "recipe", "longsynth_recipe: 1", "longsynth recipe new", SchemaError)
+_FORMAT = Format(
+    Recipe,
+    "recipe",
+    "longsynth_recipe: 1",
+    "longsynth recipe new",
+    SchemaError,
+    Code.RECIPE_INVALID,
+)
 
 
 def load_recipe(path: Path) -> tuple[Recipe, str]:

@@ -1,9 +1,9 @@
 """Slots: a patient's rows in time become the first T slots, by the schema's public rule.
 
-A slot opens at a time at which an anchor variable was measured, and takes in every row until the
-next slot opens, which is `merge` hours later at the earliest; rows before the first slot belong to
-it. Each variable is then one value, by its aggregate, whatever the order of the rows. A slot's gap
-is the time since the slot before it; the first slot's is the time since zero.
+A slot opens at a time at which an anchor variable was measured, and takes every row until the next
+slot opens, at least `merge` hours later. Rows before the first slot belong to the first slot. Each
+variable then gets one value per slot, by its aggregate, whatever the order of the rows. The gap of
+a slot is the time since the previous slot; for the first slot, the time since zero.
 """
 
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from longsynth.reading.records import Cohort
-from longsynth.reading.slot_values import rule_for, write_merged
 from longsynth.schema.schema import Schema
+from longsynth.schema.variable import Aggregate
 from longsynth.system.arrays import Bools, Floats, Ints
 
 SLACK = 1e-9  # hours: 20 and 80 minutes lie an hour apart, whatever their binary digits say
@@ -26,60 +26,33 @@ COUNTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """Rows of some patients, sorted by patient and time. A patient without rows has one with
-    no time."""
-
-    patient: Ints  # (R,), rising
-    time: Floats  # (R,), hours; NaN: the patient has no row
-    values: Floats  # (R, V); not finite: not observed; static values repeat in every row
-    labels: Ints  # (R, 3): site, group, event of the row's patient
-
-    def grouped(self) -> "Grouped":
-        fresh = np.diff(self.patient, prepend=self.patient[0] - 1) != 0
-        first, owner = np.flatnonzero(fresh), np.cumsum(fresh) - 1  # (n,), (R,)
-        return Grouped(owner, self.time, self.values, self.labels[first], self.values[first])
-
-
-@dataclass(frozen=True, slots=True)
 class Grouped:
-    """Rows of n patients, sorted by patient and time, beside what is known of each patient."""
+    """Rows of n patients, sorted by patient and time, and what is known of each patient."""
 
-    owner: Ints  # (R,), rising: the row's patient, by position
+    owner: Ints  # (R,), ascending: the position of the row's patient
     time: Floats  # (R,), hours; not finite: no row
     values: Floats  # (R, V); not finite: not observed
     labels: Ints  # (n, 3): site, group, event
-    static: Floats  # (n, V); of what is static
+    static: Floats  # (n, V); only static variables count
 
     @property
     def patients(self) -> int:
         return len(self.labels)
 
 
-def pack(rows: Rows | Grouped, schema: Schema) -> Cohort:
-    """Return one record a patient. With absolute times a patient's first row is time zero."""
-    return placed(rows, schema).cohort()
-
-
-def row_counts(rows: Rows | Grouped, schema: Schema) -> dict[str, int]:
-    """Count what becomes of rows that have a time; each is in one of the counts. Raw facts."""
-    return placed(rows, schema).counts()
-
-
-def placed(rows: Rows | Grouped, schema: Schema) -> "Placed":
-    """Find the slot of every row, once for all that is asked about it."""
-    found = rows.grouped() if isinstance(rows, Rows) else rows
+def placed(rows: Grouped, schema: Schema) -> "Placed":
+    """Find the slot of every row. With absolute times, a patient's first row is time zero."""
     with np.errstate(all="ignore"):  # times far apart may overflow
-        slots = None if _is_full(found, schema) else _slotted(found, schema)
-    return Placed(found, slots, schema)
+        slots = None if _is_full(rows, schema) else _slotted(rows, schema)
+    return Placed(rows, slots, schema)
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Rows, and where they belong."""
+    """Rows and their slots."""
 
     rows: Grouped
-    slots: "_Slots | None"  # none: everybody has a row for every slot
+    slots: "_Slots | None"  # None: every patient has one row per slot
     schema: Schema
 
     @property
@@ -91,12 +64,14 @@ class Placed:
         return int(np.count_nonzero(owner[1:] != owner[:-1])) + bool(len(owner))
 
     def cohort(self) -> Cohort:
-        with np.errstate(all="ignore"):  # likewise; `nan_to_num` bounds the gap
+        """Return one record per patient."""
+        with np.errstate(all="ignore"):  # see above; `nan_to_num` bounds the gap
             if self.slots is None:
                 return _as_it_stands(self.rows, self.schema)
             return _packed(self.rows, self.slots, self.schema)
 
     def counts(self) -> dict[str, int]:
+        """Count what becomes of the rows that have a time. Each row is in one count. Raw facts."""
         slots = self.slots
         if slots is None:
             return dict.fromkeys(COUNTED, 0) | {"slots_in_use": len(self.rows.owner)}
@@ -114,12 +89,12 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class _Slots:
-    """Where the slots of some patients open, and which of them takes in each row."""
+    """Where the slots of some patients open, and which slot takes each row."""
 
     zero: Floats  # (n,), each patient's time zero
-    usable: Bools  # (R,): the row has a time, and not past the horizon
-    taken: Bools  # (R,): and its patient has a slot
-    slot: Ints  # (R,), the slot of each row that is taken
+    usable: Bools  # (R,): the row has a time that is not past the horizon
+    taken: Bools  # (R,): usable, and its patient has a slot
+    slot: Ints  # (R,), the slot of each taken row
     start: Ints  # (S,), the row at which each slot opens
     patient: Ints  # (S,), from 0 on
     position: Ints  # (S,), among its patient's slots
@@ -142,7 +117,7 @@ def _slotted(rows: Grouped, schema: Schema) -> _Slots:
         return _Slots(zero, usable, usable, start, start, patient, position)
     opened = np.zeros(len(owner), np.int64)
     opened[start] = 1
-    slot = np.maximum(np.cumsum(opened) - 1, before[owner])  # rows before the first: to it
+    slot = np.maximum(np.cumsum(opened) - 1, before[owner])  # early rows: the first slot
     taken = usable & (number[owner] > 0)
     return _Slots(zero, usable, taken, slot, start, patient, position)
 
@@ -157,7 +132,7 @@ def _zero(rows: Grouped) -> Floats:
 
 
 def _is_full(rows: Grouped, schema: Schema) -> bool:
-    """Whether everybody has a row for every slot and none beside: then nothing has to be moved."""
+    """Whether every patient has exactly one row per slot: then nothing has to be moved."""
     rule, shape = schema.slot_rule, (rows.patients, schema.slots)
     if rule.merge or rule.anchors or rule.horizon is not None or len(rows.owner) != np.prod(shape):
         return False
@@ -165,7 +140,7 @@ def _is_full(rows: Grouped, schema: Schema) -> bool:
     if not (
         (owner[:, 0] == np.arange(rows.patients)).all()
         and (owner[:, -1] == owner[:, 0]).all()
-        and np.isfinite(time[:, [0, -1]]).all()  # and so are the rising ones between
+        and np.isfinite(time[:, [0, -1]]).all()  # and so are the ascending ones between
     ):
         return False
     later = np.ones(len(rows.owner), np.bool_)
@@ -209,7 +184,7 @@ def _packed(rows: Grouped, slots: _Slots, schema: Schema) -> Cohort:
 def _cohort(packed: Floats, gaps: Floats, length: Ints, rows: Grouped, schema: Schema) -> Cohort:
     static = np.array(schema.layout.static)
     if static.any():
-        packed = packed.copy()  # it may be the rows themselves
+        packed = packed.copy()  # it may share memory with the rows
         packed[:, :, static] = np.nan
         packed[:, 0, static] = rows.static[:, static]
     site, group, event = rows.labels.T
@@ -217,8 +192,8 @@ def _cohort(packed: Floats, gaps: Floats, length: Ints, rows: Grouped, schema: S
 
 
 def _openings(rows: Grouped, usable: Bools, schema: Schema) -> Ints:
-    """The rows at which slots open: of each patient the first that may, and then always the next
-    that is later by `merge` hours, and later at all. Rows of one time open a slot together."""
+    """The rows at which slots open: each patient's first candidate, then always the next that is at
+    least `merge` hours later, and later at all. Rows of one time open one slot."""
     owner, later = rows.owner, np.ones(len(rows.owner), np.bool_)
     np.logical_or(owner[1:] != owner[:-1], rows.time[1:] > rows.time[:-1], out=later[1:])
     anchors = [v for v, x in enumerate(schema.variables) if x.name in schema.slot_rule.anchors]
@@ -234,8 +209,8 @@ def _openings(rows: Grouped, usable: Bools, schema: Schema) -> Ints:
 
 
 def _apart(patient: Ints, when: Floats, schema: Schema) -> Ints:
-    """Which of the rising times of each patient open a slot. One more than is kept: it ends the
-    last."""
+    """Which of the ascending times of each patient open a slot. One more than is kept: it ends the
+    last slot."""
     here = np.flatnonzero(np.diff(patient, prepend=-1))
     end = np.append(here[1:], len(patient))
     chosen = [here]
@@ -250,7 +225,7 @@ def _apart(patient: Ints, when: Floats, schema: Schema) -> Ints:
 
 
 def _next(here: Ints, end: Ints, when: Floats, wanted: Floats) -> Ints:
-    """For each patient the first of the places after `here`, before `end`, at or past a time."""
+    """For each patient, the first place after `here` and before `end` at or past a time."""
     low, high = here + 1, end.copy()
     while (low < high).any():
         middle = (low + high) // 2
@@ -261,7 +236,7 @@ def _next(here: Ints, end: Ints, when: Floats, wanted: Floats) -> Ints:
 
 
 def _merged(rows: Grouped, slots: _Slots, schema: Schema) -> Floats:
-    """Return one row a slot; not finite where nothing was observed."""
+    """Return one row per slot; not finite where nothing was observed."""
     start, taken = slots.start, slots.taken
     if len(start) == len(rows.owner):
         return rows.values  # every row is a slot
@@ -276,6 +251,31 @@ def _merged(rows: Grouped, slots: _Slots, schema: Schema) -> Floats:
     for v, variable in enumerate(schema.variables):
         if not variable.static:
             known = np.isfinite(values[:, v])
-            rule = rule_for(variable.aggregate or schema.slot_rule.aggregate, variable.kind)
-            write_merged(merged[:, v], values[known, v], slot[known], time[known], rule)
+            rule = _aggregate(variable.aggregate or schema.slot_rule.aggregate, variable.kind)
+            _write_merged(merged[:, v], values[known, v], slot[known], time[known], rule)
     return merged
+
+
+def _aggregate(wanted: Aggregate, kind: str) -> Aggregate:
+    """A mean is not a level, and unordered levels have no median: the last value counts."""
+    if kind == "nominal":
+        return "last"
+    return "median" if wanted == "mean" and kind != "continuous" else wanted
+
+
+def _write_merged(
+    merged: Floats, values: Floats, slot: Ints, time: Floats, rule: Aggregate
+) -> None:
+    """Write one value into each slot that has any. Of several last values, the largest counts."""
+    order = np.lexsort((values, time, slot) if rule == "last" else (values, slot))
+    values, slot = values[order], slot[order]
+    filled, begin, number = np.unique(slot, return_index=True, return_counts=True)
+    match rule:
+        case "mean":
+            merged[filled] = np.add.reduceat(values, begin) / number if len(filled) else 0.0
+        case "median":
+            merged[filled] = values[begin + (number - 1) // 2]
+        case "min":
+            merged[filled] = values[begin]
+        case "max" | "last":
+            merged[filled] = values[begin + number - 1]

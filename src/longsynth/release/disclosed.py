@@ -1,4 +1,4 @@
-"""What a non-private method learnt, on disk. It stands in internal/ and can never be released."""
+"""What a non-private method learned, on disk: in internal/, and never to be released."""
 
 import json
 from pathlib import Path
@@ -16,21 +16,21 @@ from longsynth.privacy.ledger import Ledger
 from longsynth.privacy.noise import Integers
 from longsynth.release.folder import read_json
 from longsynth.schema.file import dump, load_schema
-from longsynth.system.errors import ReleaseError
+from longsynth.system.errors import Code, ReleaseError
 from longsynth.system.folders import regular_size
 
 FACTS, NUMBERS, SCHEMA = "not_private.json", "disclosed.parquet", "disclosed_schema.yaml"
-A_ROW, MOST = 100, 100  # bytes that a raw fact takes to read; kinds of them
+A_ROW, MOST = 100, 100  # bytes to read one raw fact; kinds of raw facts
 _COLUMNS = pa.schema([("name", pa.string()), ("value", pa.int64())])
 MARK = """# Not private
 
-These records were drawn from a model that learnt raw facts about patients without any protection.
-They can repeat a patient's record. They may not leave the place where the patients' data are kept.
+These records were sampled from a model that learned raw facts about patients without any
+protection. They can repeat a patient's record. Keep them where the patients' data are kept.
 """
 
 
 def write_disclosed(bundle: Bundle, folder: Path) -> None:
-    numbers = {name: found.values for name, found in bundle.released.items()}
+    numbers = {name: released.values for name, released in bundle.released.items()}
     names = [name for name, values in numbers.items() for _ in values]
     table = pa.table({"name": names, "value": np.concatenate(list(numbers.values()))})
     pq.write_table(table, folder / NUMBERS)
@@ -54,18 +54,20 @@ def holds_disclosed(folder: Path) -> bool:
 
 def read_disclosed(folder: Path) -> Bundle:
     """Return the bundle; its ledger says NOT PRIVATE again."""
-    altered = ReleaseError(f"{folder} is not what `longsynth fit` wrote: fit again.")
+    altered = ReleaseError(
+        Code.RELEASE_ALTERED, f"{folder} is not what `longsynth fit` wrote.", "Fit again."
+    )
     facts = read_json(folder, FACTS)
     method, patients = facts.get("method"), facts.get("patients")
     if type(method) is not str or type(patients) is not int or not 0 < patients < 1 << 53:
         raise altered
     if not isinstance(method_named(method), OpenMethod):
-        raise ReleaseError(f"{folder} names a method that discloses nothing: fit again.")
+        raise altered
     curator = Curator(Ledger(None, patients))
     numbers = _numbers(folder)
     if numbers is None:
         raise altered
-    released = {name: curator.disclose(name, "raw facts", found) for name, found in numbers.items()}
+    released = {name: curator.disclose(name, "raw facts", raw) for name, raw in numbers.items()}
     regular_size(folder / SCHEMA)
     schema = load_schema(folder / SCHEMA)
     require_room_for_model(method_named(method), schema, patients)
@@ -85,7 +87,9 @@ def _numbers(folder: Path) -> dict[str, Integers] | None:
         table = pq.read_table(folder / NUMBERS, schema=_COLUMNS)
         names = table.column("name").to_numpy(zero_copy_only=False)
         values = table.column("value").to_numpy()
-        found = dict.fromkeys(names.tolist())
-        return {name: values[names == name] for name in found} if len(found) < MOST else None
+        distinct = dict.fromkeys(names.tolist())
+        if len(distinct) >= MOST:
+            return None
+        return {name: values[names == name] for name in distinct}
     except (OSError, ValueError, KeyError, TypeError, MemoryError, pa.ArrowException):
         return None

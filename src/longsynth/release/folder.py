@@ -1,14 +1,16 @@
 """The release folder: five files, every byte of which follows from the bundle and its provenance.
 
-So a folder is read by taking the few facts that make them (method, number of patients, budget,
-schema, integers; whose code the method is, who fitted, under which form and book), planning anew,
-and making all files again: whatever else a file says is either the same bytes or a forgery.
+To read a folder, we take the few independent facts in it (method, number of patients, budget,
+schema, integers; whose code the method is, who fitted, under which form and book), plan again and
+write all files again. A file whose bytes differ was altered.
 """
 
 import json
+import os
 import re
 from dataclasses import replace
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,9 +27,9 @@ from longsynth.privacy.ledger import Entry, Released
 from longsynth.privacy.noise import OPENDP, TEST_ONLY
 from longsynth.release.statement import ledger_json, statement
 from longsynth.schema.file import dump, parse_text
-from longsynth.system.errors import ReleaseError
-from longsynth.system.folders import as_json, regular_size
-from longsynth.system.provenance import (
+from longsynth.system.errors import Code, Finding, ReleaseError
+from longsynth.system.folders import altered, as_json, regular_size
+from longsynth.system.origin import (
     OPENDP_VERSION,
     VERSION,
     is_method_name,
@@ -39,7 +41,8 @@ from longsynth.system.text import command_line
 FORMAT = 4
 CONTENT = ("STATEMENT.md", "ledger.json", "schema.yaml", "statistics.json")
 ALLOWED = (*CONTENT, "manifest.json")
-LARGEST = {"statistics.json": 500_000_000}  # bytes; of every other file a million
+LARGEST = {"statistics.json": 500_000_000}  # bytes; a million for every other file
+LISTED = 9  # names of unexpected files, at most
 
 
 class Release(NamedTuple):
@@ -50,16 +53,19 @@ class Release(NamedTuple):
 
 
 def release_files(release: Release) -> dict[str, bytes]:
-    """Return every file of a release. Nothing else may stand in the folder."""
+    """Return every file of a release. The folder may hold no other file."""
     bundle = release.bundle
     if not bundle.ledger.private:
         raise ReleaseError(
-            f"method '{bundle.method}' is NOT PRIVATE: what it learnt may not be released."
+            Code.NOT_PRIVATE,
+            f"method '{bundle.method}' is NOT PRIVATE: what it learned must not be released.",
+            "Use a private method.",
         )
     if not is_method_name(bundle.method):
         raise ReleaseError(
-            f"{bundle.method!r} cannot stand as the name of a method: use up to 64 letters, digits "
-            "and . _ - signs."
+            Code.NAME_UNUSABLE,
+            f"{bundle.method!r} cannot be used as the name of a method.",
+            "Use up to 64 letters, digits and the signs . _ -.",
         )
     integers = {name: released.values.tolist() for name, released in bundle.released.items()}
     files = {
@@ -83,45 +89,57 @@ def release_files(release: Release) -> dict[str, bytes]:
 
 
 def load_release(folder: Path | str) -> Bundle:
-    """Return the bundle of a release folder; refuse one that was altered or that no one may use."""
+    """Return the bundle of a release folder. Refuse one that was altered or must not be used."""
     folder = Path(folder)
-    found = read_release(folder)
-    if found.bundle.ledger.noise != OPENDP:
+    release = read_release(folder)
+    noise = release.bundle.ledger.noise
+    if noise != OPENDP:
         raise ReleaseError(
-            f"{folder} was made with {found.bundle.ledger.noise} noise: it protects nobody and "
-            "cannot be used. Fit again with `longsynth fit`."
+            Code.NOT_PRIVATE,
+            f"{folder} was made with {noise} noise, which protects nobody.",
+            "Fit again with `longsynth fit`.",
         )
-    expected = release_files(found)
-    altered = [name for name in ALLOWED if read_file(folder, name) != expected[name]]
-    if altered:
+    if differing := differing_files(folder, release):
         raise ReleaseError(
-            f"{folder} is not as longsynth wrote it: {', '.join(altered)} differ. Run "
-            f"`{command_line('verify', folder)}` and ask for the folder again."
+            Code.RELEASE_ALTERED,
+            f"{folder} is not as longsynth wrote it: {', '.join(differing)} differ.",
+            f"Run `{command_line('verify', folder)}`, and ask for the folder again.",
         )
-    return found.bundle
+    return release.bundle
+
+
+def differing_files(folder: Path, release: Release) -> list[str]:
+    """Return the files of a folder that do not follow from the facts in it."""
+    expected = release_files(release)
+    return [name for name in ALLOWED if read_file(folder, name) != expected[name]]
 
 
 def require_release(folder: Path) -> None:
-    """Refuse a path that cannot be a release, before anything in it is judged."""
+    """Refuse a path that cannot be a release, before anything in it is checked."""
     if not folder.is_dir():
-        raise ReleaseError(f"{folder} is not a folder: give a release, for instance RUN/release.")
+        raise ReleaseError(
+            Code.NOT_A_RELEASE,
+            f"{folder} is not a folder.",
+            "Give a release, for example RUN/release.",
+        )
     if (folder / "release").is_dir():
-        raise ReleaseError(f"{folder} is a run: give {folder / 'release'}.")
+        raise ReleaseError(Code.NOT_A_RELEASE, f"{folder} is a run.", f"Give {folder / 'release'}.")
 
 
 def read_release(folder: Path) -> Release:
-    """Return what a folder's few independent facts make, before any file is compared with it."""
+    """Return the release that the independent facts in a folder give. No file is compared yet."""
     require_release(folder)
     manifest, stated = read_json(folder, "manifest.json"), read_json(folder, "ledger.json")
     if manifest.get("format") != FORMAT:
         raise ReleaseError(
-            f"{folder} has another release format than this longsynth reads ({FORMAT}): use the "
-            "version named in its manifest.json."
+            Code.RELEASE_FORMAT,
+            f"{folder} has another release format than this longsynth reads ({FORMAT}).",
+            "Use the version of longsynth named in its manifest.json.",
         )
     schema = parse_text(_text(folder, "schema.yaml"), str(folder / "schema.yaml"))
     promise = _Promise.read(stated)
     if promise is None:
-        raise ReleaseError(f"{folder / 'ledger.json'} is not the JSON that longsynth writes.")
+        raise altered(f"{folder / 'ledger.json'} is not the JSON that longsynth writes.")
     require_room_for_model(private_method(promise.method), schema, promise.patients)
     planned = plan(
         schema,
@@ -138,21 +156,21 @@ def read_release(folder: Path) -> Release:
     version, opendp = (_version(folder, manifest, name) for name in ("longsynth", "opendp"))
     origin = read_origin(manifest.get("method"))
     if origin is None or (origin.ours and origin.version != version):
-        raise ReleaseError(f"{folder / 'manifest.json'} does not say whose code the method is.")
+        raise altered(f"{folder / 'manifest.json'} does not say whose code the method is.")
     if origin.ours and not origin_of(planned.method).ours:
-        raise ReleaseError(
+        raise altered(
             f"{folder / 'manifest.json'} says that '{promise.method}' is a method of longsynth, "
             "which has no such method."
         )
     provenance = read_provenance(manifest.get("provenance"))
     if provenance is None:
-        raise ReleaseError(f"{folder / 'manifest.json'} does not hold the provenance of a fit.")
+        raise altered(f"{folder / 'manifest.json'} does not state the provenance of a fit.")
     bundle = Bundle(planned.method.name, planned.schema, ledger, released, origin)
     return Release(bundle, provenance, version, opendp)
 
 
 class _Promise(NamedTuple):
-    """What a ledger says that does not follow from anything else."""
+    """What a ledger states that does not follow from anything else."""
 
     method: str
     patients: int
@@ -163,20 +181,43 @@ class _Promise(NamedTuple):
 
     @classmethod
     def read(cls, stated: dict[str, Any]) -> "_Promise | None":
-        found = cls(*(stated.get(name) for name in cls._fields))  # type: ignore[arg-type]
-        typed = [type(value) for value in found] == [str, int, float, float, str, str]
-        if not typed or not 0 < found.patients < 1 << 53 or found.accounting not in ACCOUNTINGS:
+        made = cls(*(stated.get(name) for name in cls._fields))  # type: ignore[arg-type]
+        typed = [type(value) for value in made] == [str, int, float, float, str, str]
+        if not typed or not 0 < made.patients < 1 << 53 or made.accounting not in ACCOUNTINGS:
             return None
-        known = found.noise == OPENDP or re.fullmatch(rf"{TEST_ONLY}: \w{{1,100}}", found.noise)
-        return found if known else None
+        known = made.noise == OPENDP or re.fullmatch(rf"{TEST_ONLY}: \w{{1,100}}", made.noise)
+        return made if known else None
 
 
 def read_file(folder: Path, name: str) -> bytes:
-    """Return a file of a release: a regular one of a size that a release has."""
+    """Return a file of a release. It must be a regular file of a plausible size."""
     path = folder / name
     if regular_size(path) > LARGEST.get(name, 1_000_000):
-        raise ReleaseError(f"{path} is not a file that longsynth writes.")
+        raise altered(f"{path} is not a file that longsynth writes.")
     return path.read_bytes()
+
+
+def check_files(folder: Path, needed: tuple[str, ...], *optional: str) -> Finding:
+    """Check that a folder holds the files it should and no other."""
+    known = {*needed, *optional}
+    try:
+        inner = {str(parent) for name in needed for parent in Path(name).parents}
+        names = (str(p.relative_to(folder)) for p in folder.rglob("*"))
+        present = set(islice((n for n in names if n not in inner), len(known) + LISTED + 1))
+    except OSError as error:
+        raise altered(f"{folder} cannot be read: {error.strerror}.") from None
+    strange = sorted(present - known)
+    missing = sorted(name for name in needed if not os.path.lexists(folder / name))
+    if missing:
+        return Finding(False, f"{folder} lacks {_listed(missing)}.")
+    if strange:
+        return Finding(False, f"{folder} also holds {_listed(list(map(repr, strange)))}.")
+    return Finding(True, f"{folder} holds the files it should and no other.")
+
+
+def _listed(names: list[str]) -> str:
+    more = ["and more"] if len(names) > LISTED else []
+    return ", ".join([*names[:LISTED], *more])
 
 
 def _text(folder: Path, name: str) -> str:
@@ -184,7 +225,7 @@ def _text(folder: Path, name: str) -> str:
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
-    """Return what a JSON file says, if that is an object; its numbers may be anything."""
+    """Return the object in a JSON file. Its values are not checked."""
     return json_object(folder / name, read_file(folder, name))
 
 
@@ -194,30 +235,29 @@ def json_object(path: Path, text: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise ReleaseError(f"{path} is not the JSON that longsynth writes.")
+        raise altered(f"{path} is not the JSON that longsynth writes.")
     return content
 
 
 def _version(folder: Path, manifest: dict[str, Any], name: str) -> str:
-    found = str(manifest.get(name))
-    if not re.fullmatch(r"\d+(\.\d+){1,2}\w{0,8}", found):
-        raise ReleaseError(f"{folder / 'manifest.json'} names no version of {name}.")
-    return found
+    version = str(manifest.get(name))
+    if not re.fullmatch(r"\d+(\.\d+){1,2}\w{0,8}", version):
+        raise altered(f"{folder / 'manifest.json'} names no version of {name}.")
+    return version
 
 
 def _statistics(folder: Path, entries: tuple[Entry, ...]) -> dict[str, Any]:
-    """Return what statistics.json says, once its bytes look like the numbers that the plan calls
-    for: neither too few of them to be worth the work, nor more than a reader needs room for."""
+    """Return what statistics.json says, if its size fits the numbers that the plan calls for: a
+    hostile file must not keep a reader busy or fill its memory."""
     path, content = folder / "statistics.json", read_file(folder, "statistics.json")
     claimed = sum(entry.statistic.dimension for entry in entries)
     if claimed > len(content):  # a digit each
-        raise ReleaseError(
-            f"{folder} claims {claimed:,} numbers, and {path.name} has {len(content):,} bytes: it "
-            "was not written by `longsynth fit`."
+        raise altered(
+            f"{folder} claims {claimed:,} numbers, but {path.name} has only {len(content):,} bytes."
         )
     opened = content.count(b"[") + content.count(b"{")
     if opened > 10 * len(entries) + 10 or content.count(b",") > 2 * claimed + 1000:
-        raise ReleaseError(f"{path} is not the JSON that longsynth writes.")
+        raise altered(f"{path} is not the JSON that longsynth writes.")
     return json_object(path, content)
 
 
@@ -229,5 +269,5 @@ def _integers(folder: Path, content: dict[str, Any], entry: Any) -> np.ndarray[A
         or len(values) != size
         or not all(type(k) is int and -(1 << 63) <= k < 1 << 63 for k in values)
     ):
-        raise ReleaseError(f"{folder} does not hold the {size} whole numbers of '{name}'.")
+        raise altered(f"{folder} does not hold the {size} whole numbers of '{name}'.")
     return np.array(values, dtype=np.int64)

@@ -1,12 +1,13 @@
-"""Does the noise look like noise? Tests on released integers alone, without any patient.
+"""Does the noise look like noise? Tests on the released integers alone, without any patient.
 
-Every test turns numbers into distances, in units of their noise. Honest noise makes them
-half-normal, as |x| is for a normal x, or larger where only small ones count against a release, or
-smaller where only large ones do. Noise is of whole numbers, so half of one is added or taken off to
-be on the safe side. `too_small` and `too_large` say how probable what was found is, at most.
+Every test turns numbers into distances, in units of their noise. With honest noise the distances
+are half-normal, as |x| is for a normal x. Where only small distances count against a release they
+may also be larger, and where only large ones count, smaller. Noise consists of whole numbers, so
+0.5 is added or subtracted on the safe side. `too_small` and `too_large` bound how probable such
+distances are.
 
-None of this proves noise. A number generator with a known seed passes, and so does half the noise
-on sums about which nothing is known.
+None of this proves noise. A random number generator with a known seed passes, and so does half the
+noise on sums about which nothing is known.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,18 +22,18 @@ from longsynth.methods.fact import Fact
 from longsynth.privacy.ledger import Released
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
 from longsynth.system.arrays import Floats, Ints
-from longsynth.system.errors import ReleaseError
+from longsynth.system.errors import Code, ReleaseError
 
 Outcome = Literal["like noise", "unusual", "impossible"]
 
-UNUSUAL, IMPOSSIBLE = 1e-4, 1e-9  # honest releases that are called so, at most
-FARTHEST = 8.0  # distances beyond tell no more
+UNUSUAL, IMPOSSIBLE = 1e-4, 1e-9  # share of honest releases that are called so, at most
+FARTHEST = 8.0  # larger distances add no information
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
     sentence: str  # what is wrong, if something is
-    chance: float  # that honest noise gives this or something more extreme, at most
+    chance: float  # upper bound: honest noise gives this or something more extreme
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class NoiseCheck:
 
     @property
     def chance(self) -> float:
-        """Of honest releases, at most this part has a test as extreme as the worst one here."""
+        """At most this share of honest releases has a test as extreme as the worst one here."""
         return least([t.chance for t in self.tests])
 
     @property
@@ -62,7 +63,7 @@ class NoiseCheck:
                 )
             case "unusual":
                 return (
-                    f"UNUSUAL noise, which can be chance: honest noise looks like this in {often}. "
+                    f"UNUSUAL noise, possibly by chance: honest noise looks like this in {often}. "
                     f"{self._worst(UNUSUAL)} Ask for a second release, or who drew the noise."
                 )
             case "impossible":
@@ -98,28 +99,28 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def check_noise(bundle: Bundle, facts: Iterable[Fact] = ()) -> NoiseCheck:
-    """Test every line by itself, then what is known about the sums behind the numbers."""
+    """Test each line by itself, then what is known about the sums behind the numbers."""
     tests: list[Look] = []
-    for found in bundle.released.values():
-        tests += _line(found, bundle.patients)
+    for released in bundle.released.values():
+        tests += _line(released, bundle.patients)
     for fact in facts:
         tests += _fact(fact, bundle)
     return NoiseCheck(tuple(tests))
 
 
-def _line(found: Released, patients: int) -> Iterator[Look]:
+def _line(released: Released, patients: int) -> Iterator[Look]:
     """Tests of a line by itself, whatever its sums are."""
-    statistic, sigma = found.entry.statistic, found.entry.sigma
-    name, values = f"'{statistic.name}'", found.values.astype(np.float64)
+    statistic, sigma = released.entry.statistic, released.entry.sigma
+    name, values = f"'{statistic.name}'", released.values.astype(np.float64)
     sums = possible_sums(statistic)
     some = sums.unit > 1  # any number is a multiple of 1
-    residues, units = found.values[some] % sums.unit[some], sums.unit[some]
+    residues, units = released.values[some] % sums.unit[some], sums.unit[some]
     yield Look(
-        f"{name}: the sums show through, with hardly any noise.",
+        f"{name}: the sums are visible, with hardly any noise.",
         too_small(_from_multiple(residues, units, sigma, 0.5)),
     )
     yield Look(
-        f"{name}: the numbers keep away from what sums can be.",
+        f"{name}: the numbers avoid the values that sums can have.",
         too_large(_from_multiple(residues, units, sigma, -0.5)),
     )
     for unit in np.unique(units):
@@ -128,20 +129,20 @@ def _line(found: Released, patients: int) -> Iterator[Look]:
             _repeated(residues[units == unit], unit, sigma),
         )
     yield Look(
-        f"{name}: the numbers are smaller than noise alone.",
+        f"{name}: the numbers are smaller than noise alone would be.",
         too_small((np.abs(values) + 0.5) / sigma),
     )
     chances = [
-        too_small((np.abs(_apart(found.values, one, other)) + 0.5) / (sqrt(2) * sigma))
+        too_small((np.abs(_apart(released.values, one, other)) + 0.5) / (sqrt(2) * sigma))
         for one, other in similar_numbers(statistic)
     ]
     yield Look(
-        f"{name}: the numbers differ less from each other than noise alone.",
+        f"{name}: the numbers differ less from each other than noise alone would.",
         least(chances),
     )
     beyond = np.maximum(values - patients * sums.high, patients * sums.low - values)
     yield Look(
-        f"{name}: numbers lie further from every possible sum than noise explains.",
+        f"{name}: numbers are further from every possible sum than noise explains.",
         too_large(np.maximum(beyond, 0.0) / sigma),
     )
 
@@ -151,13 +152,15 @@ def _apart(values: Ints, one: Ints, other: Ints) -> Floats:
 
 
 def _fact(fact: Fact, bundle: Bundle) -> Iterator[Look]:
-    """A fact's sums less their public values are weighted noise, and nothing else."""
+    """The sums of a fact minus their public values are weighted noise and nothing else."""
     apart, variance, rounded, step = -float(bundle.patients * fact.value), 0.0, 0.0, np.inf
     for name, weights in fact.weights.items():
         if name not in bundle.released:
             raise ReleaseError(
+                Code.METHOD_FAULTY,
                 f"method '{bundle.method}' states a fact about a line '{name}', which it does not "
-                "release: ask its author."
+                "release.",
+                "Ask its author to correct it.",
             )
         if not weights.nnz:
             return
@@ -174,12 +177,12 @@ def _fact(fact: Fact, bundle: Bundle) -> Iterator[Look]:
 
 
 def least(chances: Sequence[float]) -> float:
-    """The chance that the least of several is as small as it is, at most (Bonferroni)."""
+    """An upper bound on the chance of so small a minimum (Bonferroni)."""
     return min(1.0, len(chances) * min(chances)) if chances else 1.0
 
 
 def too_small(distances: Floats) -> float:
-    """The chance that so many of independent half-normal distances are so small, at most."""
+    """An upper bound on the chance that so many half-normal distances are so small."""
     from scipy.special import chdtr, erf
 
     together = float(chdtr(len(distances), float((distances**2).sum())))
@@ -187,7 +190,7 @@ def too_small(distances: Floats) -> float:
 
 
 def too_large(distances: Floats) -> float:
-    """The chance that so many of independent half-normal distances are so large, at most."""
+    """An upper bound on the chance that so many half-normal distances are so large."""
     from scipy.special import chdtrc, erfc
 
     together = float(chdtrc(len(distances), float((distances**2).sum())))
@@ -195,8 +198,8 @@ def too_large(distances: Floats) -> float:
 
 
 def _smallest(chances: Floats, together: float) -> float:
-    """The least chance of several looks, times their number: all together, and the smallest 1, 2,
-    4, 8, … of them, as the k-th smallest of n uniform numbers has a beta law."""
+    """The smallest chance of several tests, times their number: all distances together, and the 1,
+    2, 4, 8, … smallest; the k-th smallest of n uniform numbers has a beta distribution."""
     from scipy.special import betainc
 
     n, ordered = len(chances), np.sort(chances)
@@ -208,7 +211,7 @@ def _smallest(chances: Floats, together: float) -> float:
 
 def _from_multiple(residues: Ints, units: Ints, sigma: float, rounding: float) -> Floats:
     """How far numbers are from multiples of their units, as half-normal distances. The residue of
-    noise follows the normal law wound round a circle; from σ = 1 unit on it is uniform to 1e-8."""
+    noise has a wrapped normal distribution; from σ = 1 unit on it is uniform to 1e-8."""
     from scipy.special import erfinv, ndtr
 
     unit = units.astype(np.float64)
@@ -223,8 +226,8 @@ def _from_multiple(residues: Ints, units: Ints, sigma: float, rounding: float) -
 
 
 def _repeated(residues: Ints, unit: int, sigma: float) -> float:
-    """The chance of so many residues that occurred before: one by one, each repeats one of at most
-    n - 1 earlier ones, each with at most the chance of the most probable residue."""
+    """An upper bound on the chance of so many repeated residues: each repeats one of at most n - 1
+    earlier ones, each with at most the probability of the most probable residue."""
     from scipy.special import bdtrc
 
     n, most = len(residues), 1 / unit + 1 / (sqrt(2 * np.pi) * sigma)
@@ -237,8 +240,8 @@ class PossibleSums:
     """One entry for each number of a line, after the lift and without noise."""
 
     unit: Ints  # the sum is a multiple of it
-    low: Ints  # what one patient adds at least
-    high: Ints  # and at most
+    low: Ints  # the least that one patient adds
+    high: Ints  # the most
 
 
 def possible_sums(statistic: Statistic) -> PossibleSums:
@@ -268,12 +271,12 @@ def possible_sums(statistic: Statistic) -> PossibleSums:
     return PossibleSums(unit * lift, low * lift, high * lift)
 
 
-FURTHEST = 64  # entries of a row: the channels of a slot are seldom more
-ENOUGH = 100_000  # numbers of a line: they show all there is to see, and time stays bounded
+FURTHEST = 64  # entries of a row: a slot seldom has more channels
+ENOUGH = 100_000  # numbers of a line that are compared, so that time stays bounded
 
 
 def similar_numbers(statistic: Statistic) -> Iterator[tuple[Ints, Ints]]:
-    """Yield for each distance the places of pairs; no place is in two pairs of one distance."""
+    """For each distance, yield the places of pairs. No place is in two pairs of one distance."""
     products = statistic.kind in ("gram", "joint")
     row, column = kept(statistic) if products else np.zeros((2, 0), np.int64)
     before = statistic.dimension - len(row)  # numbers that are not products

@@ -1,4 +1,4 @@
-"""A run on disk: RUN/release for everyone, RUN/internal for the data holder alone."""
+"""A run on disk: RUN/release for everyone, RUN/internal for the data steward only."""
 
 import json
 import resource
@@ -27,31 +27,31 @@ from longsynth.methods.resources import require_room
 from longsynth.plan import plan
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting
 from longsynth.privacy.noise import NoiseSource
+from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.reading.records import Cohort, Patients
-from longsynth.reading.tables import CohortFolder
 from longsynth.release.disclosed import write_disclosed
 from longsynth.release.folder import Release, release_files
 from longsynth.release.form_check import allows
 from longsynth.schema.schema import Schema
-from longsynth.system.errors import Refused
-from longsynth.system.folders import new_folder, noting
-from longsynth.system.progress import counted_by, progress_bar
-from longsynth.system.provenance import surroundings
+from longsynth.system.errors import Code, Refused, noting
+from longsynth.system.folders import new_folder
+from longsynth.system.origin import surroundings
+from longsynth.system.workers import counted_by, progress_bar
 
 NOTICE = """# Not for release
 
-Everything in this folder was computed from real patients without any protection. It may not leave
-the place where the patients' data are kept. What may leave, if anything, is in `release/` next to
-it. `reading.json` counts what could not be read as it stands: look at it before a release leaves.
+Everything in this folder was computed from real patients without any protection. Keep it where the
+patients' data are kept. Only `release/`, next to it, may be shared. `reading.json` counts what
+could not be read: look at it before you share a release.
 """
 
 
 def raw_facts(batch: Cohort, schema: Schema) -> Facts:
-    """Return what `cohort_notes` needs of some patients, as whole numbers that add up."""
+    """Return what `cohort_notes` needs from some patients, as whole numbers that add up."""
     low, high = np.array([v.bounds for v in schema.variables]).T
     observed, used = seen(batch, schema), in_use(batch, schema)
     values = np.where(observed, batch.values, low)
-    with np.errstate(all="ignore"):  # no warning may tell of a wild value
+    with np.errstate(all="ignore"):  # a warning could disclose an extreme value
         z = encoded_values(batch, schema, observed)
         norms = np.sqrt(np.einsum("ij,ij->i", z, z))
     return {
@@ -77,7 +77,7 @@ def cohort_notes(facts: Facts, schema: Schema, patients: int) -> dict[str, Any]:
 
 
 class Watched:
-    """Patients that are counted on their way into a fit, in its first pass."""
+    """Counts patients on their way into a fit, in its first pass."""
 
     def __init__(
         self,
@@ -93,17 +93,17 @@ class Watched:
         return self._source.patients
 
     def batches(self) -> Iterator[Cohort]:
-        found: dict[str, NDArray[np.int64]] = {}
+        facts: dict[str, NDArray[np.int64]] = {}
         for batch in self._watch(self._source.batches()):
             if self._facts is None:
                 for name, number in raw_facts(batch, self._schema).items():
-                    found[name] = found[name] + number if name in found else number
+                    facts[name] = facts[name] + number if name in facts else number
             yield batch
-        self._facts = self._facts or found
+        self._facts = self._facts or facts
 
     def notes(self) -> dict[str, Any]:
         if self._facts is None:
-            raise TypeError("nobody has been read yet")
+            raise TypeError("no patient has been read yet")
         return cohort_notes(self._facts, self._schema, self.patients)
 
 
@@ -122,23 +122,15 @@ def run_fit(
     jobs: int = 1,
     noise: NoiseSource | None = None,
 ) -> Bundle:
-    """Fit a cohort and write RUN whole, or not at all. `noise` is for tests.
+    """Fit a cohort and write RUN completely, or not at all. `noise` is for tests.
 
     The cohort is a folder for the local engine, or patients that another engine has opened.
 
-    A private method needs a budget. Any other must not be given one, and writes RUN/internal only.
-    What the governance form does not allow is refused before the book is charged, and the book is
-    charged before noise is drawn: from then on the budget is spent, whatever becomes of the fit.
+    A private method needs a budget. Any other takes none, and writes RUN/internal only. A fit that
+    the governance form does not allow is refused before the book is charged. The book is charged
+    before noise is drawn: from then on the budget is spent, even if the fit fails.
     """
-    private = isinstance(method_named(method), PrivateMethod)
-    if private and (epsilon is None or delta is None):
-        raise Refused(f"method '{method}' needs a budget: give --epsilon and --delta.")
-    if not private and not (epsilon is None and delta is None):
-        raise Refused(f"method '{method}' is NOT PRIVATE: leave out --epsilon and --delta.")
-    if not private and (book or governance or fitted_by):
-        raise Refused(f"method '{method}' is NOT PRIVATE: leave out --book, --governance and --by.")
-    if (book is None) != (dataset is None):
-        raise Refused("give --book and --dataset together: a book holds several datasets.")
+    _require_consistent(method, epsilon, delta, book, dataset, governance or fitted_by)
     if fitted_by is not None:
         require_name(fitted_by)
     form = load_form(governance) if governance else None
@@ -146,7 +138,7 @@ def run_fit(
         noting() as afterwards,
         _opened(cohort) as source,
         new_folder(Path(out)) as scratch,
-        progress_bar() as progress,
+        progress_bar("patients") as progress,
     ):
         resolved = source.schema.resolved(source.patients)
         watched = _watched(source, resolved, progress)
@@ -189,6 +181,33 @@ def run_fit(
     return bundle
 
 
+def _require_consistent(
+    method: str,
+    epsilon: float | None,
+    delta: float | None,
+    book: Path | str | None,
+    dataset: str | None,
+    governed: Path | str | None,
+) -> None:
+    if isinstance(method_named(method), PrivateMethod):
+        if epsilon is None or delta is None:
+            raise Refused(
+                Code.BUDGET_MISSING, f"method '{method}' needs a budget.", "Give epsilon and delta."
+            )
+    elif epsilon is not None or delta is not None or book or governed:
+        raise Refused(
+            Code.NOT_PRIVATE,
+            f"method '{method}' is NOT PRIVATE, so nothing can be charged or signed.",
+            "Leave out epsilon, delta, the budget book, the governance form and the name.",
+        )
+    if (book is None) != (dataset is None):
+        raise Refused(
+            Code.OPTIONS_CONFLICT,
+            "a budget book holds several datasets, so it is given together with one of them.",
+            "Give both the book and the dataset.",
+        )
+
+
 def _opened(
     cohort: Path | str | AbstractContextManager[Distributed],
 ) -> AbstractContextManager[CohortFolder | Distributed]:
@@ -199,7 +218,7 @@ def _watched(
     source: CohortFolder | Distributed, schema: Schema, progress: Progress
 ) -> Watched | Distributed:
     if isinstance(source, Distributed):
-        progress.add_task("fit", total=None)  # how far an engine is it does not tell
+        progress.add_task("fit", total=None)  # an engine does not report its progress
         return source
     return Watched(source, schema, counted_by(progress, "fit", source.patients))
 

@@ -1,4 +1,4 @@
-"""STATEMENT.md: what is promised, to whom, and what is not, in words a board can read."""
+"""STATEMENT.md: what is guaranteed, to whom, and what is not, in words a board can read."""
 
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
@@ -12,7 +12,7 @@ from longsynth.govern.provenance import Provenance
 from longsynth.privacy.budget import ACCOUNTINGS, Budget, epsilon_of
 from longsynth.privacy.ledger import ADJACENCY, Entry, Ledger
 from longsynth.privacy.noise import OPENDP
-from longsynth.system.provenance import Origin
+from longsynth.system.origin import Origin
 from longsynth.system.text import as_typed, markdown
 
 
@@ -29,7 +29,7 @@ def natural(entry: Entry) -> dict[str, float | str]:
 
 
 def plan_json(method: str, ledger: Ledger) -> dict[str, Any]:
-    """What `longsynth plan --json` prints."""
+    """The plan as JSON."""
     budget = promised(ledger)
     return {
         "method": method,
@@ -43,7 +43,7 @@ def plan_json(method: str, ledger: Ledger) -> dict[str, Any]:
 
 
 def ledger_json(method: str, ledger: Ledger) -> dict[str, Any]:
-    """The plan's figures, and beside them everything that a check needs exactly."""
+    """The figures of the plan, and the exact values that a check needs."""
     budget = promised(ledger)
     entries = [
         natural(entry)
@@ -75,21 +75,21 @@ def ledger_json(method: str, ledger: Ledger) -> dict[str, Any]:
 
 def promised(ledger: Ledger) -> Budget:
     if ledger.budget is None:
-        raise TypeError("a ledger without a budget makes no promise to state")
+        raise TypeError("a ledger without a budget states no guarantee")
     return ledger.budget
 
 
 @dataclass(frozen=True, slots=True)
 class Attacker:
-    """What the best possible attacker can do, who knows everything but one patient's record."""
+    """What the strongest possible attacker can do, who knows all but one patient's record."""
 
     auc: float
-    true_positives: float  # share found at 1 % false alarms
+    true_positives: float  # share detected at 1 % false alarms
 
     def shown(self) -> tuple[str, str]:
-        """Both limits, rounded up, so that none is exceeded."""
-        auc, found = ceil(1000 * self.auc), ceil(1000 * self.true_positives)
-        return f"{auc / 1000:.3f}", f"{found / 10:.1f} %"
+        """Both limits, rounded up, so that they hold as shown."""
+        auc, detected = ceil(1000 * self.auc), ceil(1000 * self.true_positives)
+        return f"{auc / 1000:.3f}", f"{detected / 10:.1f} %"
 
     @classmethod
     def against(cls, rho: Fraction) -> "Attacker":
@@ -98,14 +98,14 @@ class Attacker:
 
 
 def delta_warning(budget: Budget, patients: int) -> str | None:
-    """δ is a chance of failure for each patient; it should be far below one in N."""
+    """δ is a probability of failure for each patient. It should be far below 1/N."""
     advised = 1 / (10 * patients)
     if budget.delta <= advised:
         return None
     return (
-        f"δ = {budget.delta:g} lets the promise fail completely for up to one patient in "
-        f"{1 / budget.delta:,.0f}; it is above 1/(10·N) = {advised:.2g} for {patients:,} patients. "
-        f"Advised is {10.0 ** floor(log10(advised) + 1e-9):.0e} or less."
+        f"δ = {budget.delta:g} allows the guarantee to fail completely for up to one patient in "
+        f"{1 / budget.delta:,.0f}. It is above 1/(10·N) = {advised:.2g} for {patients:,} patients: "
+        f"use {10.0 ** floor(log10(advised) + 1e-9):.0e} or less."
     )
 
 
@@ -116,26 +116,25 @@ def odds_in_words(epsilon: float) -> str:
 
 
 def rounded_up(number: float) -> str:
-    """Six digits, never below."""
+    """Six digits, rounded up."""
     return f"{Context(prec=6, rounding=ROUND_CEILING).create_decimal(Decimal(repr(number))):f}"
 
 
 def cumulative(provenance: Provenance) -> str:
-    """Say what all fits about these patients add up to, as far as a budget book knows."""
+    """Say what the guarantee leaves out about other fits of these patients."""
     if provenance.book is None:
         return (
-            "- Other releases about the same patients. **No budget book was kept: repeated fits "
+            "- Other releases about the same patients. **No budget book was kept, so repeated fits "
             "were not added up.**"
         )
     return "- Releases about the same patients that were not charged to the budget book below."
 
 
 def people(provenance: Provenance) -> str:
-    """Say who fitted, and under which governance form, where that was given."""
+    """Say who fitted, and under which governance form, if that was given."""
     by = provenance.fitted_by and f"- **Fitted by**: {markdown(provenance.fitted_by)}.\n"
     form = provenance.governance and (
-        f"- **Governance form**: the one with SHA-256 `{provenance.governance}`, which the data "
-        "holder can show.\n"
+        f"- **Governance form**: SHA-256 `{provenance.governance}`. Ask the data steward for it.\n"
     )
     return (by or "") + (form or "")
 
@@ -149,7 +148,7 @@ def method_code(origin: Origin) -> str:
 
 
 def constants_by_hand(bundle: Bundle) -> str:
-    """Name and value of each constant that does not follow from the rules, every digit of it."""
+    """Name and value, with every digit, of each constant that does not follow from the rules."""
     return ", ".join(
         f"`{name}` = {value if isinstance(value, str) else as_typed(value)}"
         for name, value in bundle.by_hand.items()
@@ -157,11 +156,11 @@ def constants_by_hand(bundle: Bundle) -> str:
 
 
 def chosen(bundle: Bundle) -> str:
-    """A number that someone chose could carry a fact about a patient: a board has to see it."""
-    found = constants_by_hand(bundle)
-    return found and (
-        f"- **Constants set by hand**: {found}. All others follow from public rules. These were "
-        "chosen, and nothing here can show that they were chosen without looking at the patients.\n"
+    """A number that someone chose could carry a fact about a patient, so a board must see it."""
+    constants = constants_by_hand(bundle)
+    return constants and (
+        f"- **Constants set by hand**: {constants}. All others follow from public rules. Nothing "
+        "here can show that these were chosen without looking at the patients.\n"
     )
 
 
@@ -178,10 +177,11 @@ def book_section(provenance: Provenance) -> str:
     ]
     return f"""## All fits about these patients together
 
-This fit is entry {provenance.book.entry} of the data owner's budget book, charged before its \
-noise was drawn. The guarantee for all fits together is the cap, fixed before the first of them.
+This fit is entry {provenance.book.entry} of the data owner's budget book and was charged before \
+its noise was drawn. The guarantee for all fits together is the cap, which was fixed before the \
+first fit.
 
-| dataset | cap: the guarantee | attacker's limit, AUC | ρ spent so far | as ε |
+| dataset | cap (the guarantee) | limit on the attacker's AUC | ρ spent so far | spent, as ε |
 |---|---|---|---|---|
 {chr(10).join(rows)}
 
@@ -193,7 +193,7 @@ The head of the book after this entry is `{provenance.book.head}`.
 def statement(bundle: Bundle, provenance: Provenance) -> str:
     ledger, schema = bundle.ledger, bundle.schema
     budget = promised(ledger)
-    auc, found = Attacker.against(ledger.spent).shown()
+    auc, detected = Attacker.against(ledger.spent).shown()
     epsilons = [
         f"| {'**' + a + '** (claimed)' if a == budget.accounting else a} "
         f"| {rounded_up(epsilon_of(ledger.spent, budget.delta, a))} |"
@@ -207,50 +207,50 @@ def statement(bundle: Bundle, provenance: Provenance) -> str:
     ]
     warning = delta_warning(budget, ledger.patients)
     caution = bundle.origin.caution(bundle.method)
-    mark = "" if ledger.noise == OPENDP else f"> **{ledger.noise}. Protects nobody.**\n\n"
+    mark = "" if ledger.noise == OPENDP else f"> **{ledger.noise}. It protects nobody.**\n\n"
     if caution:
         mark += f"> **Caution: not a method of longsynth.** {caution[0].upper()}{caution[1:]}\n\n"
     mark += f"> **Warning.** {warning}\n\n" if warning else ""
     return f"""# Privacy statement
 
-{mark}Everything in this folder, and every synthetic dataset drawn from it, is differentially \
-private for patients with
+{mark}Everything in this folder, and every synthetic dataset sampled from it, is differentially \
+private for each patient, with
 
 **ε = {as_typed(budget.epsilon)}, δ = {as_typed(budget.delta)}**, accounting `{budget.accounting}`.
 
-- **Cohort**, as its holder calls it:
+- **Cohort**, in the words of its data steward:
   > {markdown(schema.name)}
 
 - **Unit of protection**: one patient's complete record: every measurement, when and whether it \
 was taken, group, event and site.
-- **Adjacency**: replacing that record by any other. The number of patients, \
+- **Adjacency**: that record is replaced by any other. The number of patients, \
 {ledger.patients:,}, is public.
-- **Method**: `{bundle.method}`, {method_code(bundle.origin)}. All that left the data are {
-        sum(e.statistic.dimension for e in ledger.entries):,} whole numbers with {
+- **Method**: `{bundle.method}`, {method_code(bundle.origin)}. Only {
+        sum(e.statistic.dimension for e in ledger.entries):,} numbers were released, each with {
         ledger.noise
-    } noise; the rest is computed from them and \
-from the public schema.
+    } noise added. \
+Everything else is computed from them and from the public schema.
 {chosen(bundle)}{people(provenance)}
 ## What this ε means
 
-Take an attacker who knows every other patient's full record, both candidate records of one \
-patient, and this software. From this folder the attacker cannot do better than this, by any \
-method:
+Consider the strongest possible attacker, who knows every other patient's full record, two \
+candidate records for one patient, and this software. The attacker guesses from this folder which \
+of the two records was used. No method can do better than this:
 
-| guess which of the two records was used | limit | pure chance |
+| the attacker's | limit | pure chance |
 |---|---|---|
 | area under the ROC curve | {auc} | 0.5 |
-| found, at 1 % false alarms | {found} | 1 % |
-| factor on the attacker's odds, but for δ | {odds_in_words(budget.epsilon)} | 1 |
+| detection rate at 1 % false alarms | {detected} | 1 % |
+| factor on the odds, except with probability δ | {odds_in_words(budget.epsilon)} | 1 |
 
-The same noise stated under each accounting, at δ = {as_typed(budget.delta)}:
+The ε of the same noise under each accounting, at δ = {as_typed(budget.delta)}:
 
 | accounting | ε |
 |---|---|
 {chr(10).join(epsilons)}
 
-All three describe the same noise. The claimed one is the promise; `paper` is a looser formula for \
-it, `gaussian` the exact one.
+All three describe the same noise. The claimed one is the guarantee. `paper` is a looser formula, \
+and `gaussian` is exact.
 
 ## What was released
 
@@ -262,21 +262,22 @@ it, `gaussian` the exact one.
 
 {book_section(provenance)}## What is not covered
 
-- Facts about the population: that a treatment goes with an outcome is learnt whether or not any \
-one patient took part.
-- Groups: for k patients together, such as a family, the protection weakens about k-fold in ε.
+- Facts about the population. That a treatment is associated with an outcome is learned whether or \
+not any one patient took part.
+- Groups. For k patients together, such as a family, ε grows about k-fold.
 {cumulative(provenance)}
 - Facts about a whole site, the number of patients, and the choice of the public schema.
-- The run's `internal/` folder, which is not protected at all and must not leave.
-- Clinical validity: nothing here says that a finding in synthetic data holds for patients.
+- The `internal/` folder of the run, which has no protection and must not be shared.
+- Clinical validity. Nothing here shows that a finding in synthetic data holds for patients.
 
 ## How to check it
 
-`longsynth verify` with this folder recomputes the account, the hashes and the model without the \
-data. `ledger.json` lists every release with its sensitivity, noise and cost. That shows that the \
-folder is consistent; it cannot show who made it, or that the noise was drawn as stated. If the \
-folder is signed, `longsynth verify --key` with the signer's public key shows who vouches for it. \
-In any case compare the fingerprint with the one that the data holder gives you by another way:
+`longsynth verify` recomputes the ledger, the hashes and the model of this folder without the \
+data. `ledger.json` lists every released statistic with its sensitivity, noise and cost. This \
+shows that the folder is consistent. It cannot show who made it, or that the noise was drawn as \
+stated. If the folder is signed, `longsynth verify` with the signer's public key shows who vouches \
+for it. In any case, compare this fingerprint with the one that the data steward gives you through \
+another channel:
 
 `{bundle.fingerprint}`
 """

@@ -1,4 +1,4 @@
-"""standing: what a folder is, how far it has come, and what to do next. Reads no patient."""
+"""status_of: what a folder is, and whether its checks pass. Reads no patient."""
 
 import json
 from dataclasses import dataclass, field
@@ -12,29 +12,28 @@ from longsynth.release.folder import Release, read_release
 from longsynth.release.statement import promised
 from longsynth.release.synthetic_folder import RECIPE, Recipe, read_recipe
 from longsynth.release.verify import verify
-from longsynth.system.errors import Refused
-from longsynth.system.finding import Finding
-from longsynth.system.text import DRAW, PROMISE, command_line, is_name
+from longsynth.system.errors import Code, Finding, Refused
+from longsynth.system.text import command_line, is_name
 
-NEIGHBOURS = 1000  # folders beside a run that are looked at for what was drawn from it
+NEIGHBOURS = 1000  # folders beside a run that are searched for synthetic patients
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class FolderStatus:
     folder: Path
     kind: str  # release, not private, synthetic, cohort or export
     facts: dict[str, Any] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
-    drawn: tuple[Path, ...] = ()  # synthetic folders beside it
-    next: tuple[str, ...] = ()  # commands to type
+    source: Path | None = None  # what to sample or verify: a release, or internal/ if not private
+    synthetic: tuple[Path, ...] = ()  # folders beside a run that were sampled from it
 
     @property
     def holds(self) -> bool:
         return all(finding.good for finding in self.findings)
 
 
-def standing(folder: Path) -> Standing:
-    """Say what stands in a folder. Whoever asks may be lost, so any folder will do."""
+def status_of(folder: Path) -> FolderStatus:
+    """Say what a folder is. People who ask may be lost, so any folder is accepted."""
     release = folder / "release" if (folder / "release").is_dir() else folder
     if (release / "manifest.json").is_file():
         return _of_release(folder, release)
@@ -45,43 +44,39 @@ def standing(folder: Path) -> Standing:
         return _of_synthetic(folder)
     has_schema = (folder / "schema.yaml").is_file()
     if (folder / "patients.parquet").is_file():
-        return _of_cohort(folder, has_schema=has_schema)
+        return FolderStatus(folder, "cohort", {"schema": has_schema})
     if (folder / "patients.csv").is_file():
-        return _of_export(folder, has_schema=has_schema)
+        return FolderStatus(folder, "export", {"schema": has_schema})
     if not folder.is_dir():
-        raise Refused(f"{folder} is not a folder: give a run, a release, a synthetic or a cohort.")
+        raise Refused(
+            Code.FOLDER_UNKNOWN,
+            f"{folder} is not a folder.",
+            "Give a run, a release, synthetic patients or a cohort.",
+        )
     near = sorted(p.parent for p in islice(folder.glob("*/release"), 9) if p.is_dir())
     raise Refused(
-        f"{folder} holds neither a run nor a release, synthetic patients or a cohort. "
-        + (f"Near it: {command_line('status', near[0])}" if near else "To begin: longsynth demo")
+        Code.FOLDER_UNKNOWN,
+        f"{folder} holds no run, release, synthetic patients or cohort.",
+        f"Near it: {command_line('status', near[0])}" if near else "To begin: longsynth demo",
     )
 
 
-def _of_release(folder: Path, release: Path) -> Standing:
+def _of_release(folder: Path, release: Path) -> FolderStatus:
     findings = tuple(verify(release))
     try:
-        found = read_release(release)
+        read = read_release(release)
         signed = is_signed(release)
         signer = read_signature(release).signer if signed else None
-    except Refused:  # said by the findings already
-        return Standing(folder, "release", {}, findings, (), (command_line("verify", release),))
-    facts = _promise(found) | {"signed": signed, "signed_by": signer}
+    except Refused:  # the findings say why
+        return FolderStatus(folder, "release", {}, findings, release)
+    facts = _guarantee(read) | {"signed": signed, "signed_by": signer}
     run = folder.parent if folder.name == "release" else folder
-    drawn = tuple(_drawn_from(found.bundle.fingerprint, run.parent))
-    if not all(finding.good for finding in findings):
-        todo = [command_line("verify", release)]
-    else:
-        todo = [command_line("ledger", release)]
-        todo += [command_line("verify", release, path) for path in drawn[:1]]
-        if not drawn:
-            todo.append(command_line("sample", release, *DRAW, "synthetic"))
-        if not signed:
-            todo.append(command_line("sign", release, "--key", "KEY"))
-    return Standing(folder, "release", facts, findings, drawn, tuple(todo))
+    sampled = tuple(_sampled_from(read.bundle.fingerprint, run.parent))
+    return FolderStatus(folder, "release", facts, findings, release, sampled)
 
 
-def _promise(found: Release) -> dict[str, Any]:
-    bundle, provenance = found.bundle, found.provenance
+def _guarantee(release: Release) -> dict[str, Any]:
+    bundle, provenance = release.bundle, release.provenance
     budget, book = promised(bundle.ledger), provenance.book
     accounts = [
         {
@@ -110,18 +105,16 @@ def _promise(found: Release) -> dict[str, Any]:
     }
 
 
-def _of_disclosed(folder: Path, internal: Path) -> Standing:
+def _of_disclosed(folder: Path, internal: Path) -> FolderStatus:
     try:
         stated = json.loads((internal / FACTS).read_bytes())
         method = stated["method"] if is_name(stated["method"]) else None
     except (OSError, ValueError, KeyError, TypeError):
         method = None
-    facts = {"method": method}
-    draw = command_line("sample", internal, *DRAW, "drawn")
-    return Standing(folder, "not private", facts, next=(draw,))
+    return FolderStatus(folder, "not private", {"method": method}, source=internal)
 
 
-def _of_synthetic(folder: Path) -> Standing:
+def _of_synthetic(folder: Path) -> FolderStatus:
     recipe = read_recipe(folder)
     facts = {
         "patients": recipe.patients,
@@ -131,43 +124,23 @@ def _of_synthetic(folder: Path) -> Standing:
         "private": recipe.private,
         "fingerprint": recipe.fingerprint,
     }
-    source = _release_of(recipe, folder)
-    todo = (command_line("verify", source or "RELEASE", folder),) if recipe.private else ()
-    return Standing(folder, "synthetic", facts, next=todo)
+    return FolderStatus(folder, "synthetic", facts, source=_release_of(recipe, folder))
 
 
-def _of_cohort(folder: Path, *, has_schema: bool) -> Standing:
-    if not has_schema:
-        todo = [command_line("schema", "new", "--cohort", folder, "--out", folder / "schema.yaml")]
-    else:
-        plan = command_line("plan", folder / "schema.yaml", "--patients", "N", *PROMISE)
-        todo = [command_line("check", folder), plan]
-        todo.append(command_line("fit", folder, *PROMISE, "--out", "run"))
-    return Standing(folder, "cohort", {"schema": has_schema}, next=tuple(todo))
-
-
-def _of_export(folder: Path, *, has_schema: bool) -> Standing:
-    schema = folder / "schema.yaml"
-    todo = command_line("schema", "new", "--cohort", folder, "--out", schema)
-    if has_schema:
-        todo = command_line("import", "events", folder, "--schema", schema, "--out", "cohort")
-    return Standing(folder, "export", {"schema": has_schema}, next=(todo,))
-
-
-def _drawn_from(fingerprint: str, beside: Path) -> list[Path]:
-    """Synthetic folders next to a run that say they were drawn from it."""
-    found = []
+def _sampled_from(fingerprint: str, beside: Path) -> list[Path]:
+    """Synthetic folders beside a run whose recipe names it."""
+    folders = []
     for path in sorted(islice(beside.iterdir(), NEIGHBOURS)):
         try:
             if (path / RECIPE).is_file() and read_recipe(path).fingerprint == fingerprint:
-                found.append(path)
+                folders.append(path)
         except Refused:
             continue
-    return found
+    return folders
 
 
 def _release_of(recipe: Recipe, folder: Path) -> Path | None:
-    """The release beside a synthetic folder from which it says it was drawn."""
+    """The release beside a synthetic folder that its recipe names."""
     for manifest in islice(sorted(folder.resolve().parent.glob("*/release/manifest.json")), 99):
         try:
             stated = json.loads(manifest.read_bytes()[:1_000_000])

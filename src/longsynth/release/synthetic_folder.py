@@ -1,20 +1,34 @@
-"""A folder of synthetic patients and its recipe: enough to draw the same patients again."""
+"""A folder of synthetic patients and its recipe, which is enough to sample them again."""
 
+import filecmp
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from pathlib import Path
 
-from longsynth.release.folder import read_json
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from longsynth.bundle import Bundle
+from longsynth.methods.resources import require_room_for_drawing
+from longsynth.release.folder import check_files, read_json
 from longsynth.sample import CHUNK, sample_chunks
 from longsynth.sampling.model import Model
 from longsynth.sampling.synthetic import Synthetic
-from longsynth.system.errors import ReleaseError
-from longsynth.system.provenance import surroundings
+from longsynth.schema.schema import Schema
+from longsynth.system.errors import Code, Finding, ReleaseError
+from longsynth.system.folders import regular_size
+from longsynth.system.origin import surroundings
+from longsynth.system.scratch import ScratchFolder
 from longsynth.system.text import LEVEL, is_one_line
-from longsynth.writing.formats import FORMATS, files_of, people_files
+from longsynth.writing import FORMATS, output_format
 
 RECIPE = "synthetic.json"
+TOLERANCE = 1e-6  # of a variable's range, on another platform
+SLACK, MARGIN = 2, 1_000_000  # of bytes sampled again: other platforms may compress differently
 _TYPES = [str, int, int, dict, bool, str, dict]  # of the recipe's fields, as JSON has them
 
 
@@ -31,12 +45,12 @@ class Recipe:
     @property
     def files(self) -> tuple[str, ...]:
         """Every file of the folder."""
-        return (*files_of(self.form, -(-self.patients // CHUNK)), RECIPE)
+        return (*output_format(self.form).load().files(-(-self.patients // CHUNK)), RECIPE)
 
     @property
     def people(self) -> tuple[str, ...]:
-        """The files with one row a patient."""
-        return people_files(self.form, -(-self.patients // CHUNK))
+        """The files with one row per patient."""
+        return tuple(output_format(self.form).load().people_files(-(-self.patients // CHUNK)))
 
 
 def write_synthetic(
@@ -46,15 +60,15 @@ def write_synthetic(
     watch: Callable[[Iterator[Synthetic]], Iterator[Synthetic]] = iter,
     jobs: int = 1,
 ) -> None:
-    """Draw and write chunk by chunk: memory does not grow with the number of patients. Any number
+    """Sample and write chunk by chunk: memory does not grow with the number of patients. Any number
     of jobs writes the same bytes."""
     chunks = sample_chunks(model, recipe.patients, seed=recipe.seed, where=recipe.where, jobs=jobs)
-    FORMATS[recipe.form](folder, model.schema, watch(chunks))
+    output_format(recipe.form).load().write(folder, model.schema, watch(chunks))
     (folder / RECIPE).write_bytes(recipe_json(recipe))
 
 
 def write_synthetic_on_spark(folder: Path, model: Model, recipe: Recipe, *, master: str) -> None:
-    """The same, by the executors of a cluster, who have to see the folder. The form is `parts`."""
+    """The same, on the executors of a cluster, which must see the folder. The form is `parts`."""
     from longsynth.engines.spark.session import require_spark, spark_session
 
     require_spark()
@@ -73,7 +87,11 @@ def recipe_json(recipe: Recipe) -> bytes:
 
 def read_recipe(folder: Path) -> Recipe:
     if not (folder / RECIPE).exists():
-        raise ReleaseError(f"{folder} has no {RECIPE}: it was not written by `longsynth sample`.")
+        raise ReleaseError(
+            Code.FOLDER_UNKNOWN,
+            f"{folder} has no {RECIPE}.",
+            "Give a folder that `longsynth sample` wrote.",
+        )
     content = read_json(folder, RECIPE)
     recipe = Recipe(*(content.get(field.name) for field in fields(Recipe)))  # type: ignore[arg-type]
     typed = [type(getattr(recipe, field.name)) for field in fields(Recipe)] == _TYPES
@@ -82,9 +100,115 @@ def read_recipe(folder: Path) -> Recipe:
         for mapping in (recipe.where, recipe.surroundings)
         for text in (recipe.fingerprint, *mapping, *mapping.values())
     ):
-        raise ReleaseError(f"{folder / RECIPE} is not the JSON that longsynth writes.")
+        raise _altered(f"{folder / RECIPE} is not the JSON that longsynth writes.")
     if recipe.form not in FORMATS:
-        raise ReleaseError(f"{folder / RECIPE} names a form that this longsynth does not write.")
+        raise _altered(f"{folder / RECIPE} names a format that this longsynth does not write.")
     if not 1 <= recipe.patients <= 10**9:
-        raise ReleaseError(f"{folder / RECIPE} names a number of patients that nobody draws.")
+        raise _altered(f"{folder / RECIPE} names an impossible number of patients.")
     return recipe
+
+
+def _altered(problem: str) -> ReleaseError:
+    return ReleaseError(Code.SYNTHETIC_ALTERED, problem, "Sample again, or ask for it again.")
+
+
+def check_synthetic(bundle: Bundle, model: Model, folder: Path) -> Iterator[Finding]:
+    """Sample the same patients again from the model, and compare."""
+    recipe = read_recipe(folder)
+    yield check_files(folder, recipe.files)
+    if not all(os.path.lexists(folder / name) for name in recipe.files):
+        return
+    size = sum(regular_size(folder / name) for name in recipe.files)
+    if not recipe.private:
+        yield Finding(False, f"{folder} states that it is NOT PRIVATE.")
+        return
+    if recipe.fingerprint != bundle.fingerprint:
+        yield Finding(False, f"{folder} was NOT sampled from this release.")
+        return
+    others = Finding(False, f"{folder} does NOT hold the patients that its recipe describes.")
+    if recipe.patients != sum(pq.read_metadata(folder / n).num_rows for n in recipe.people):
+        yield others
+        return
+    require_room_for_drawing(bundle.schema, recipe.patients)
+    with ScratchFolder() as scratch:
+        again = scratch.path
+        try:
+            write_synthetic(again, model, recipe, partial(_no_more_than, size, again))
+        except _TooLargeError:
+            yield others
+        else:
+            yield _compared(bundle.schema, folder, again, recipe)
+
+
+class _TooLargeError(Exception):
+    """Sampling again gives more bytes than the folder holds."""
+
+
+def _no_more_than(size: int, again: Path, chunks: Iterator[Synthetic]) -> Iterator[Synthetic]:
+    """Pass chunks on until more is written than the folder holds: a small folder must not keep its
+    reader busy for long."""
+    for chunk in chunks:
+        if sum(p.stat().st_size for p in again.rglob("*") if p.is_file()) > SLACK * size + MARGIN:
+            raise _TooLargeError
+        yield chunk
+
+
+def _compared(schema: Schema, folder: Path, again: Path, recipe: Recipe) -> Finding:
+    if all(filecmp.cmp(folder / name, again / name, shallow=False) for name in recipe.files):
+        return Finding(
+            True, f"{folder} was sampled again from seed {recipe.seed}: bit for bit the same."
+        )
+    here = surroundings()
+    moved = [key for key in here if here[key] != recipe.surroundings.get(key)]
+    if not moved:
+        return Finding(False, f"{folder} DIFFERS from what seed {recipe.seed} gives here.")
+    if recipe.form != "cohort":
+        return Finding(
+            False,
+            f"{folder} was written under another {', '.join(moved)}, where rounding may differ. "
+            "Only the format 'cohort' can be compared then.",
+        )
+    close = _close(schema, folder, again, recipe)
+    return Finding(
+        close,
+        f"{folder} was sampled again from seed {recipe.seed} under another {', '.join(moved)}: "
+        + (
+            f"the same within {TOLERANCE:g} of each variable's range."
+            if close
+            else "it DIFFERS by more than rounding explains."
+        ),
+    )
+
+
+def _close(schema: Schema, folder: Path, again: Path, recipe: Recipe) -> bool:
+    """Equal except for rounding: same patients, rows and missing cells, nearly the same values."""
+    same_text = (folder / "schema.yaml").read_bytes() == (again / "schema.yaml").read_bytes()
+    if not same_text or (folder / RECIPE).read_bytes() != recipe_json(recipe):
+        return False
+    ranges = {v.name: v.bounds[1] - v.bounds[0] for v in schema.variables}
+    ranges |= {"time": schema.max_gap, "weight": 1.0}
+    for name in ("patients.parquet", "observations.parquet"):
+        left, right = (pq.read_metadata(d / name) for d in (folder, again))
+        if left.num_rows != right.num_rows or not left.schema.equals(right.schema):
+            return False  # before anything is read: few bytes can claim many rows
+        text = [field.name for field in pq.read_schema(again / name) if field.type == pa.string()]
+        left, right = (pq.read_table(d / name, read_dictionary=text) for d in (folder, again))
+        if not left.schema.equals(right.schema, check_metadata=True) or len(left) != len(right):
+            return False
+        for column in left.column_names:
+            near = _near(left.column(column), right.column(column), ranges.get(column))
+            if not near:
+                return False
+    return True
+
+
+def _near(left: pa.ChunkedArray, right: pa.ChunkedArray, width: float | None) -> bool:
+    if pa.types.is_dictionary(left.type):  # each text is stored once, however many rows repeat it
+        both = pa.chunked_array([*left.chunks, *right.chunks], left.type).unify_dictionaries()
+        places = [chunk.indices.fill_null(-1).to_numpy() for chunk in both.chunks]
+        mine, theirs = np.split(np.concatenate([np.zeros(0, np.int64), *places]), 2)
+        return bool(np.array_equal(mine, theirs))
+    if width is None:
+        return bool(left.equals(right))
+    a, b = (c.to_numpy(zero_copy_only=False).astype(np.float64) for c in (left, right))
+    return bool(np.allclose(a, b, rtol=0, atol=TOLERANCE * width, equal_nan=True))

@@ -7,8 +7,7 @@ from longsynth.sampling.gaps import Gaps, gap_variance
 from longsynth.sampling.lengths import Users
 from longsynth.sampling.masks import Masks
 from longsynth.sampling.mean import means_in_use
-from longsynth.schema.conditions import condition_matrix
-from longsynth.schema.schema import Schema
+from longsynth.schema.schema import Schema, condition_matrix
 from longsynth.system.arrays import Floats, Ints
 
 

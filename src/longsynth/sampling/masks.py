@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from longsynth.sampling.score import Draws
-from longsynth.schema.layout import Layout
+from longsynth.schema.record import Layout
 from longsynth.system.arrays import Bools, Floats, Ints
 
 

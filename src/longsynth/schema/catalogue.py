@@ -1,4 +1,4 @@
-"""Catalogue: what is publicly known of a variable by its name. Nothing in here comes from data."""
+"""Catalogue: what is publicly known about a variable by its name. Nothing here comes from data."""
 
 import re
 from dataclasses import dataclass
@@ -31,23 +31,23 @@ def catalogue() -> tuple[Known, ...]:
 
 
 def known(column: str) -> Known | None:
-    """Return what a column's name means, capitals and signs aside."""
-    return _by_name().get(plain(column))
+    """Return what a column's name means; capitals and signs do not matter."""
+    return _by_name().get(folded(column))
 
 
-def plain(name: str) -> str:
+def folded(name: str) -> str:
     """The letters and digits of a name, without capitals and accents."""
     return re.sub(r"[^a-z0-9]", "", normalize("NFKD", name).casefold())
 
 
 @lru_cache(maxsize=1)
 def _by_name() -> dict[str, Known]:
-    found: dict[str, Known] = {}
+    by_name: dict[str, Known] = {}
     for entry in catalogue():
         for name in (entry.variable.name, *entry.aliases):
-            if found.setdefault(plain(name), entry) is not entry:
+            if by_name.setdefault(folded(name), entry) is not entry:
                 raise ValueError(f"two variables of the catalogue are called {name}")
-    return found
+    return by_name
 
 
 def _known(entry: dict[str, Any], topic: str, sources: dict[str, str]) -> Known:

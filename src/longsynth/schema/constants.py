@@ -5,11 +5,14 @@ them under `constants:`.
 """
 
 from math import sqrt
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from longsynth.system.yaml_text import FrozenModel
+from longsynth.system.yaml_text import FrozenModel, InvalidField
+
+STABLE = 1e12  # constants that stabilise a model lie within this factor of one
+SET_BY_RULE = ("clip_radius", "grid_bits", "eigen_cap", "strength")  # if a schema leaves them out
 
 
 class Constants(FrozenModel):
@@ -148,6 +151,20 @@ class Constants(FrozenModel):
         "`copula-score` follow from it.",
     )
 
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.missing_min >= self.missing_max:
+            raise InvalidField("missing_min must lie below missing_max", "missing_min")
+        if (self.clip_radius or 0) > 1e4:
+            raise InvalidField("too large; √(T·V) always suffices", "clip_radius")
+        for what in ("ridge", "eigen_floor", "eigen_cap"):
+            if not 1 / STABLE <= (getattr(self, what) or 1) <= STABLE:
+                raise InvalidField(f"must lie between {1 / STABLE:g} and {STABLE:g}", what)
+        for what, required in (("condition_gram", "derived"), ("gram_sensitivity", "tight")):
+            if self.release == "joint" and getattr(self, what) != required:
+                raise InvalidField(f"a joint release needs {what}: {required}", what)
+        return self
+
     def resolved(self, *, cells: int, patients: int, mu: float = 1.0) -> "ResolvedConstants":
         """Return the constants with every rule applied; N, the budget's μ and the cells of a
         record, T·V if nothing is static, are public."""
@@ -161,14 +178,6 @@ class Constants(FrozenModel):
             "strength": self.strength or max(patients, 1) * mu,
         }
         return ResolvedConstants.model_validate(given)
-
-
-SET_BY_RULE = (
-    "clip_radius",
-    "grid_bits",
-    "eigen_cap",
-    "strength",
-)  # follow from a rule if left out
 
 
 class ResolvedConstants(Constants):

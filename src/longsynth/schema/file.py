@@ -7,10 +7,12 @@ import yaml
 
 from longsynth.schema.constants import ResolvedConstants
 from longsynth.schema.schema import Schema
-from longsynth.system.errors import SchemaError
+from longsynth.system.errors import Code, SchemaError
 from longsynth.system.yaml_text import Format
 
-_FORMAT = Format(Schema, "schema", "longsynth: 1", "longsynth schema new", SchemaError)
+_FORMAT = Format(
+    Schema, "schema", "longsynth: 1", "longsynth schema new", SchemaError, Code.SCHEMA_INVALID
+)
 
 
 def load_schema(path: Path | str) -> Schema:
@@ -19,9 +21,13 @@ def load_schema(path: Path | str) -> Schema:
 
 
 def schema_text(path: Path | str) -> str:
-    """Return what stands in a schema.yaml, comments and all."""
+    """Return the text of a schema.yaml, with its comments."""
     if (run := _file(path).parent).joinpath("release").is_dir() and not _file(path).exists():
-        raise SchemaError(f"{run} is a run: give the cohort's folder, or {run / 'release'}.")
+        raise SchemaError(
+            Code.FILE_MISSING,
+            f"{run} is a run, which has no schema of its own.",
+            f"Give the cohort's folder, or {run / 'release'}.",
+        )
     return _FORMAT.decode(_FORMAT.read(_file(path)), str(_file(path)))
 
 
@@ -35,7 +41,7 @@ def parse_text(text: str, where: str) -> Schema:
 
 
 def dump(schema: Schema) -> str:
-    """Return the YAML of a schema: stable, and without what is left at its default."""
+    """Return the YAML of a schema, without defaults. Hashes depend on this text: keep it stable."""
     content = schema.model_dump(mode="json", exclude_defaults=True)
     for variable, written in zip(schema.variables, content["variables"], strict=True):
         if variable.levels is not None:
@@ -43,9 +49,7 @@ def dump(schema: Schema) -> str:
             written.pop("bounds_from", None)
         elif variable.kind != "binary":
             written["bounds"] = list(variable.bounds)
-    if isinstance(
-        schema.constants, ResolvedConstants
-    ):  # a release says every constant it was made with
+    if isinstance(schema.constants, ResolvedConstants):  # a release states all its constants
         content["constants"] = schema.constants.model_dump(mode="json")
     return yaml.dump(
         content,
@@ -58,7 +62,7 @@ def dump(schema: Schema) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Escapes line breaks of every alphabet; left as they are, YAML would fold them."""
+    """Escapes every kind of line break, which YAML would otherwise fold."""
 
     def represent_str(self, data: str) -> yaml.ScalarNode:
         style = None if data.isprintable() else '"'
@@ -69,6 +73,5 @@ _Dumper.add_representer(str, _Dumper.represent_str)
 
 
 def schema_sha256(schema: Schema) -> str:
-    """The hash of all that a schema says, as it is written: what is left at its default, or left
-    to a rule, is left out."""
+    """The hash of a schema as it is written: without defaults, and without what rules decide."""
     return sha256(dump(schema).encode()).hexdigest()

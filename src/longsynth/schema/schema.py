@@ -1,4 +1,9 @@
-"""Schema: the public facts of a cohort, fixed before any patient is read."""
+"""Schema: the public facts of a cohort, fixed before any patient is read.
+
+It joins four parts, each with its own file: the record (here, variable.py and record.py), the
+columns of the tables (columns.py), where an import finds each of them (mapping.py), and the
+constants of the methods (constants.py). file.py reads and writes all of it as YAML.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Literal, Self
@@ -7,53 +12,28 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from longsynth.schema.columns import LABELS, Labels, PatientColumn, Time
 from longsynth.schema.constants import Constants, ResolvedConstants
-from longsynth.schema.layout import Layout, layout_of
-from longsynth.schema.mapping import Dataset, Source
+from longsynth.schema.mapping import Dataset
+from longsynth.schema.record import Layout, layout_of
 from longsynth.schema.variable import Aggregate, Level, Variable
-from longsynth.system.text import MEANING, ColumnName, Meaning, Title, VariableName
+from longsynth.system.remembered import remembered
+from longsynth.system.text import MEANING, Title, VariableName
 from longsynth.system.yaml_text import FrozenModel, InvalidField
-
-TIME_UNITS = {"seconds": 1 / 3600, "minutes": 1 / 60, "hours": 1.0, "days": 24.0}
-STABLE = 1e12  # constants that stabilise a model lie within this factor of one
 
 
 class SlotRule(FrozenModel):
     """How rows in time become slots. A slot opens with a measurement of an anchor variable and
-    takes in all rows until the next opens, which is `merge` hours later at the earliest."""
+    takes all rows until the next slot opens, at least `merge` hours later."""
 
     anchors: tuple[VariableName, ...] = ()  # names of variables; none: any row opens a slot
     merge: float = Field(default=0.0, ge=0)  # hours
     horizon: float | None = Field(default=None, gt=0)  # hours; later rows are not used
-    aggregate: Aggregate = "median"  # of what one variable has within a slot; median: the lower
-
-
-class Column(FrozenModel):
-    column: ColumnName = "patient_id"
-
-
-class Time(FrozenModel):
-    column: ColumnName = "time"
-    unit: Literal["seconds", "minutes", "hours", "days", "timestamp"] = "hours"
-
-
-class Labels(FrozenModel):
-    """A column of the patient table with its public levels; anything else is the first."""
-
-    column: ColumnName
-    levels: tuple[Level, ...] = Field(min_length=1, max_length=500)
-    meaning: Meaning = ""
-    source: Source | None = None  # where `longsynth import` finds it
-
-    @model_validator(mode="after")
-    def _distinct(self) -> Self:
-        if len(set(self.levels)) < len(self.levels):
-            raise InvalidField("levels must differ from each other", "levels")
-        return self
+    aggregate: Aggregate = "median"  # of a variable's values within a slot; the lower median
 
 
 class Protected(FrozenModel):
-    """Strata that synthesis must not lose: all that match the levels given."""
+    """Strata that sampling must not lose: all that match the given levels."""
 
     group: Level | None = None
     event: Level | None = None
@@ -67,7 +47,7 @@ class Schema(FrozenModel):
     max_gap: float = Field(gt=0, le=1e9)  # Δ_max in hours
     length: Literal["variable", "full"] = "variable"  # full: every patient uses all slots
     slot_rule: SlotRule = SlotRule()
-    patient: Column = Column()
+    patient: PatientColumn = PatientColumn()
     time: Time = Time()
     group: Labels = Labels(column="group", levels=("0", "1"))
     event: Labels = Labels(column="event", levels=("0", "1"))
@@ -75,17 +55,17 @@ class Schema(FrozenModel):
     protected: tuple[Protected, ...] | None = None
     variables: tuple[Variable, ...] = Field(min_length=1)
     constants: Constants = Constants()
-    source: Dataset = Dataset()  # how `longsynth import` reads the whole
+    source: Dataset = Dataset()  # how an import reads the source as a whole
 
     @model_validator(mode="before")
     @classmethod
     def _named(cls, given: Any) -> Any:
-        """Labels with a source need no column; an import writes them under their own name."""
+        """A label with a source needs no column: an import writes it under its own name."""
         if not isinstance(given, dict):
             return given
         sourced = {
             what: {"column": what} | given[what]
-            for what in ("group", "event", "site")
+            for what in LABELS
             if isinstance(given.get(what), dict) and "source" in given[what]
         }
         return given | sourced
@@ -107,32 +87,16 @@ class Schema(FrozenModel):
         for what in ("group", "event"):
             if len(getattr(self, what).levels) != 2:
                 raise InvalidField("give exactly two levels, the reference first", what, "levels")
-            if len(_told(getattr(self, what))) > MEANING:
+            if len(getattr(self, what).coded_meaning) > MEANING:
                 message = f"longer than {MEANING} characters together with its levels; shorten it"
                 raise InvalidField(message, what, "meaning")
         for i, rule in enumerate(self.protected or ()):
-            for what in ("group", "event", "site"):
+            for what in LABELS:
                 level = getattr(rule, what)
                 if level is not None and level not in self.levels(what):
                     known = ", ".join(self.levels(what))
                     raise InvalidField(f"{level!r} is none of {known}", "protected", i, what)
-        constants = self.constants
-        if constants.missing_min >= constants.missing_max:
-            raise InvalidField("missing_min must lie below missing_max", "constants", "missing_min")
-        if (constants.clip_radius or 0) > 1e4:
-            raise InvalidField("too large; √(T·V) always suffices", "constants", "clip_radius")
-        for what in ("ridge", "eigen_floor", "eigen_cap"):
-            if not 1 / STABLE <= (getattr(constants, what) or 1) <= STABLE:
-                raise InvalidField(
-                    f"must lie between {1 / STABLE:g} and {STABLE:g}", "constants", what
-                )
-        if (constants.release, constants.condition_gram) == ("joint", "released"):
-            message = "a joint release needs condition_gram: derived"
-            raise InvalidField(message, "constants", "condition_gram")
-        if (constants.release, constants.gram_sensitivity) == ("joint", "triangle"):
-            message = "a joint release needs gram_sensitivity: tight"
-            raise InvalidField(message, "constants", "gram_sensitivity")
-        if constants.encoding == "reference":
+        if self.constants.encoding == "reference":
             for i, v in enumerate(self.variables):
                 if v.kind == "continuous" and (v.centre is None or v.scale is None):
                     raise InvalidField(
@@ -171,22 +135,22 @@ class Schema(FrozenModel):
         """(S,): which strata the floor of eq:fair lifts; by default group and event both 1."""
         if self.protected is None:
             return np.asarray((self.strata[:, 1] == 1) & (self.strata[:, 2] == 1))
-        found = np.zeros(len(self.strata), bool)
+        protected = np.zeros(len(self.strata), bool)
         for rule in set(self.protected):
-            found |= self.matching({k: v for k, v in rule.model_dump().items() if v is not None})
-        return found
+            protected |= self.matching(rule.model_dump(exclude_none=True))
+        return protected
 
     def matching(self, wanted: Mapping[str, str]) -> NDArray[np.bool_]:
         """(S,): which strata have all these levels."""
-        found = np.ones(len(self.strata), bool)
+        matching = np.ones(len(self.strata), bool)
         for column, what in zip(self.strata.T, ("site", "group", "event"), strict=True):
             if what in wanted:
-                found &= column == self.levels(what).index(wanted[what])
-        return found
+                matching &= column == self.levels(what).index(wanted[what])
+        return matching
 
     def resolved(self, patients: int, mu: float = 1.0) -> "Schema":
-        """The same schema with every constant spelled out, for a plan over N patients with a
-        budget of Gaussian strength μ."""
+        """The same schema with every constant stated, for a plan over N patients with a budget of
+        Gaussian strength μ."""
         constants = self.constants.resolved(cells=self.layout.cells, patients=patients, mu=mu)
         return self.model_copy(update={"constants": constants})
 
@@ -194,7 +158,7 @@ class Schema(FrozenModel):
     def resolved_constants(self) -> ResolvedConstants:
         """The constants of a resolved schema."""
         if not isinstance(self.constants, ResolvedConstants):
-            raise TypeError("settle the schema for a number of patients first")
+            raise TypeError("call `resolved` with a number of patients first")
         return self.constants
 
     def by_hand(self, patients: int, mu: float) -> dict[str, float | str]:
@@ -203,47 +167,53 @@ class Schema(FrozenModel):
 
     def canonical(self) -> "Schema":
         """The same cohort in the columns, units and labels that longsynth itself writes."""
-        site = Labels(column="site", levels=self.sites)
-        plain = [v.model_copy(update=_PLAIN) for v in self.variables]
-        rules = self.protected and [
-            Protected(
-                group=_position(self.group, r.group),
-                event=_position(self.event, r.event),
-                site=r.site,
+        protected = self.protected
+        if protected is not None:
+            protected = tuple(
+                r.model_copy(
+                    update={
+                        what: str(self.levels(what).index(level))
+                        for what in ("group", "event")
+                        if (level := getattr(r, what)) is not None
+                    }
+                )
+                for r in protected
             )
-            for r in self.protected
-        ]
-        return self.model_copy(
+        return self.in_own_columns().model_copy(
             update={
-                "patient": Column(),
-                "time": Time(),
                 "slot_rule": SlotRule(),
-                "group": _numbered("group", self.group),
-                "event": _numbered("event", self.event),
-                "site": site.model_copy(update={"meaning": self.site.meaning if self.site else ""}),
-                "protected": tuple(rules) if rules is not None else None,
-                "variables": tuple(plain),
-                "source": Dataset(),
+                "group": self.group.numbered("group"),
+                "event": self.event.numbered("event"),
+                "site": Labels(
+                    column="site",
+                    levels=self.sites,
+                    meaning=self.site.meaning if self.site else "",
+                ),
+                "protected": protected,
+                "variables": tuple(
+                    v.model_copy(update={"column": "", "aggregate": None, "source": None})
+                    for v in self.variables
+                ),
             }
         )
 
-
-_PLAIN = {"column": "", "aggregate": None, "source": None}  # a variable as longsynth writes it
-
-
-def _numbered(column: str, labels: Labels) -> Labels:
-    """The same labels as 0 and 1; what they stand for goes into the meaning."""
-    return Labels(column=column, levels=("0", "1"), meaning=_told(labels))
-
-
-def _told(labels: Labels) -> str:
-    first, second = labels.levels
-    named = "" if labels.levels == ("0", "1") else f"0 is {first}, 1 is {second}"
-    return "; ".join(filter(None, (labels.meaning, named)))
-
-
-def _position(labels: Labels, level: str | None) -> str | None:
-    return None if level is None else str(labels.levels.index(level))
+    def in_own_columns(self, unit: str = "hours") -> "Schema":
+        """The same schema with the column names that longsynth itself writes, and no mapping."""
+        labels = {
+            what: label.model_copy(update={"source": None, "column": what})
+            for what in LABELS
+            if (label := getattr(self, what)) is not None
+        }
+        variables = (v.model_copy(update={"source": None, "column": ""}) for v in self.variables)
+        return self.model_copy(
+            update={
+                "patient": PatientColumn(),
+                "time": Time.model_validate({"unit": unit}),
+                "variables": tuple(variables),
+                "source": Dataset(),
+                **labels,
+            }
+        )
 
 
 def stratum_of(
@@ -251,3 +221,25 @@ def stratum_of(
 ) -> NDArray[np.int64]:
     """Return each patient's row in `Schema.strata`."""
     return (site * 2 + group) * 2 + event
+
+
+@remembered
+def condition_matrix(schema: Schema) -> NDArray[np.int64]:
+    """Return the condition vector c of every stratum (eq:condition), (S, p): constant, G, Y, site
+    dummies, G·Y, Y·last site.
+
+    With a single site there are no dummies and no last term. c takes finitely many values, so its
+    norm is public and nothing has to be clipped.
+    """
+    site, group, event = schema.strata.T
+    last = len(schema.sites) - 1
+    dummies = [site == c for c in range(1, last + 1)]
+    interactions = [group * event] + ([event * (site == last)] if last else [])
+    columns = [np.ones_like(group), group, event, *dummies, *interactions]
+    conditions = np.stack(columns, axis=1).astype(np.int64)
+    conditions.flags.writeable = False  # callers share it
+    return conditions
+
+
+def largest_norm_squared(conditions: NDArray[np.int64]) -> int:  # L_c²
+    return int((conditions**2).sum(axis=1).max())

@@ -1,13 +1,24 @@
-"""The curves of an audit: train on synthetic beside train on real. Internal, as all of it."""
+"""The plots of an audit: curves of models trained on synthetic and on real patients, and attacks
+next to their controls. Internal, like the whole audit."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from longsynth.audit.ranking import BINS, bin_of
-from longsynth.audit.result import BASE_RATE, ON_REAL, ON_SYNTHETIC, AuditResult, Source
-from longsynth.audit.utility import Predictions, curves
+from longsynth.audit.metric import Score
+from longsynth.audit.ranking import BINS, Predictions, bin_of, curves
+from longsynth.audit.registry import label_of
+from longsynth.audit.result import (
+    BASE_RATE,
+    ON_REAL,
+    ON_SYNTHETIC,
+    REFITS,
+    TRAINING,
+    AuditResult,
+    Source,
+)
+from longsynth.audit.result import SYNTHETIC as OF_SYNTHETIC
 
 REAL, SYNTHETIC = "#5b6770", "#c8553d"
 LINES = {
@@ -25,30 +36,62 @@ STYLE: Any = {
     "xtick.labelsize": 8,
     "ytick.labelsize": 8,
 }
+MEMBERSHIP = ("mia_auc", "mia_auc_control", "mia_density_auc", "mia_density_auc_control")
+DISTINGUISHED = ("canary_auroc_4", "canary_auroc_1")
+EXPOSED = ("canary_exposure_4", "canary_exposure_1", "canary_exposure_control")
 
 
 def plot_curves(result: AuditResult, folder: Path) -> list[Path]:
-    """Write curves.png, or nothing where matplotlib is not installed."""
+    """Write curves.png, or nothing if matplotlib is not installed."""
+    return _plot(
+        folder / "curves.png", (11, 3.9), 3, lambda axes: _draw_curves(result, axes), _said(result)
+    )
+
+
+def plot_attacks(result: AuditResult, folder: Path) -> list[Path]:
+    """Write attacks.png, or nothing if matplotlib is not installed."""
+    canaries = result.of("attacks", Source(REFITS))
+
+    def draw(axes: Any) -> None:
+        _membership(axes[0], result)
+        if canaries:
+            _distinguished(axes[1], canaries)
+            _exposed(axes[2], canaries)
+
+    size, columns = ((12, 3.4), 3) if canaries else ((6, 3.4), 1)
+    title = "How far these attacks got; others may get further (dotted: chance)"
+    return _plot(folder / "attacks.png", size, columns, draw, title)
+
+
+def _plot(path: Path, size: tuple[float, float], columns: int, draw: Any, title: str) -> list[Path]:
     try:
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
         return []
-    path = folder / "curves.png"
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(11, 3.9), layout="constrained")
+        figure = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(figure)
-        _draw(result, figure)
+        draw(figure.subplots(1, columns, squeeze=False)[0])
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
         figure.savefig(path, dpi=150)
     return [path]
 
 
-def _draw(result: AuditResult, figure: Any) -> None:
-    roc, pr, calibration = figure.subplots(1, 3)
+def _said(result: AuditResult) -> str:
+    events = int(result.predictions[Source(BASE_RATE)].event.sum())
+    return (
+        f"Predicting {events} events among {result.patients['test']:,} real test patients "
+        "(dotted: no skill; in the last plot, perfect calibration)"
+    )
+
+
+def _draw_curves(result: AuditResult, axes: Any) -> None:
+    roc, pr, calibration = axes
     for axis, title, x, y in (
-        (roc, "ROC", "false alarms", "events found"),
-        (pr, "Precision and recall", "events found", "alarms that are right"),
+        (roc, "ROC", "false positive rate", "true positive rate"),
+        (pr, "Precision and recall", "recall", "precision"),
         (calibration, "Calibration (size: patients)", "predicted", "observed"),
     ):
         axis.set_title(title, loc="left")
@@ -58,27 +101,65 @@ def _draw(result: AuditResult, figure: Any) -> None:
     rate = result.predictions[Source(BASE_RATE)].event.mean()
     pr.axhline(rate, linestyle=":", color=FAINT)
     for source, (colour, line, label) in LINES.items():
-        _plot_one((roc, pr, calibration), result.predictions[source], colour, line, label)
+        _curve((roc, pr, calibration), result.predictions[source], colour, line, label)
     roc.legend(frameon=False, fontsize=8, loc="lower right")
-    events = int(result.predictions[Source(BASE_RATE)].event.sum())
-    figure.suptitle(
-        f"Predicting {events} events among {result.patients['test']:,} real test patients "
-        "(dotted: no skill; right: perfect)",
-        x=0.01,
-        ha="left",
-        fontsize=11,
-    )
 
 
-def _plot_one(
-    axes: tuple[Any, Any, Any], found: Predictions, colour: str, line: str, label: str
+def _curve(
+    axes: tuple[Any, Any, Any], predicted: Predictions, colour: str, line: str, label: str
 ) -> None:
-    made, look = curves(found), {"color": colour, "linestyle": line, "lw": 1.6}
+    by_name, look = curves(predicted), {"color": colour, "linestyle": line, "lw": 1.6}
     roc, pr, calibration = axes
-    roc.plot(made["roc"]["fpr"], made["roc"]["tpr"], label=label, **look)
-    pr.step(made["pr"]["recall"], made["pr"]["precision"], where="pre", **look)
-    points = made["calibration"]
-    crowd = np.bincount(bin_of(found.probability), minlength=BINS)
-    size = 10 + 240 * crowd[crowd > 0] / max(len(found.event), 1)
+    roc.plot(by_name["roc"]["fpr"], by_name["roc"]["tpr"], label=label, **look)
+    pr.step(by_name["pr"]["recall"], by_name["pr"]["precision"], where="pre", **look)
+    points = by_name["calibration"]
+    crowd = np.bincount(bin_of(predicted.probability), minlength=BINS)
+    size = 10 + 240 * crowd[crowd > 0] / max(len(predicted.event), 1)
     shape = {"s": size, "alpha": 0.8, "marker": "o" if line == "-" else "^", "clip_on": False}
     calibration.scatter(points["predicted"], points["observed"], color=colour, lw=0, **shape)
+
+
+def _membership(axis: Any, result: AuditResult) -> None:
+    axis.set_title("Members distinguished from outsiders (AUROC)", loc="left")
+    for name, colour, shift in ((TRAINING, REAL, 0.12), (OF_SYNTHETIC, SYNTHETIC, -0.12)):
+        scores = result.of("attacks", Source(name))
+        _dots(axis, [scores[m] for m in MEMBERSHIP], colour, shift, name)
+    _rows(axis, MEMBERSHIP, 0.5)
+    axis.set_xlim(0, 1.02)
+    axis.legend(frameon=False, fontsize=8, loc="upper left")
+
+
+def _distinguished(axis: Any, scores: dict[str, Score]) -> None:
+    axis.set_title("Canaries: fits distinguished (AUROC)", loc="left")
+    _dots(axis, [scores[m] for m in DISTINGUISHED], SYNTHETIC, 0, "attack")
+    bounds = [scores.get(m.replace("auroc", "auroc_bound")) for m in DISTINGUISHED]
+    known = [(score.value, row) for row, score in enumerate(bounds) if score is not None]
+    if known:
+        axis.scatter(*zip(*known, strict=True), marker="|", s=260, color=REAL, label="bound by ε")
+    _rows(axis, DISTINGUISHED, 0.5)
+    axis.set_xlim(0, 1.02)
+    axis.legend(frameon=False, fontsize=8, loc="upper left")
+
+
+def _exposed(axis: Any, scores: dict[str, Score]) -> None:
+    axis.set_title("Canaries: share of records nearby", loc="left")
+    shown = [scores[m] for m in EXPOSED]
+    _dots(axis, shown, SYNTHETIC, 0, "")
+    _rows(axis, EXPOSED, scores["canary_baseline"].value)
+    ends = [s.upper if np.isfinite(s.upper) else s.value for s in shown]
+    axis.set_xlim(-0.002, 1.1 * max(*ends, 2 * scores["canary_baseline"].value))
+
+
+def _dots(axis: Any, scores: list[Score], colour: str, shift: float, label: str) -> None:
+    value = np.array([s.value for s in scores])
+    ends = np.array([[s.lower, s.upper] for s in scores]).T
+    reach = np.nan_to_num(np.abs(ends - value))
+    place = np.arange(len(scores)) + shift
+    look = {"color": colour, "fmt": "o", "ms": 5, "lw": 1.4, "label": label or None}
+    axis.errorbar(value, place, xerr=reach, clip_on=False, **look)
+
+
+def _rows(axis: Any, metrics: tuple[str, ...], chance: float) -> None:
+    axis.plot([chance, chance], [-0.5, len(metrics) - 0.5], ":", color=FAINT, zorder=0)
+    axis.set_yticks(range(len(metrics)), [label_of(metric) for metric in metrics])
+    axis.set_ylim(len(metrics) - 0.5, -1.1)  # room for a legend

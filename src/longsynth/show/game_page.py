@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from longsynth.audit.game.report import BUNDLE, GameReport, Row
-from longsynth.audit.game.spread import Spread
+from longsynth.audit.game.report import BUNDLE, GameReport, GameRow, MeasuredNoise
 from longsynth.privacy.noise import OPENDP
 from longsynth.system.text import markdown
 
@@ -49,14 +48,14 @@ def title(report: GameReport) -> str:
     )
 
 
-def main_rows(report: GameReport) -> Iterator[Row]:
+def main_rows(report: GameReport) -> Iterator[GameRow]:
     """Each line on its own worst pair, then the whole bundle; the rest is in the JSON."""
     yield from (r for r in report.rows if r.line != BUNDLE and r.played == "noise redrawn")
     yield from (r for r in report.rows if r.line == BUNDLE and r.noise != OPENDP)
     yield from (r for r in report.rows if r.line == BUNDLE and r.noise == OPENDP)
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def cells(row: GameRow) -> tuple[str, ...]:
     """The cells of a row, as everybody prints them."""
     digits = 4 if row.mu_claimed < 0.1 else 3
     return (
@@ -72,9 +71,9 @@ def cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def spread_cells(spreads: Iterable[Spread]) -> Iterator[tuple[str, ...]]:
+def spread_cells(spreads: Iterable[MeasuredNoise]) -> Iterator[tuple[str, ...]]:
     """A line each: all its numbers together and the extremes of one, by source."""
-    by_line: dict[str, list[Spread]] = {}
+    by_line: dict[str, list[MeasuredNoise]] = {}
     for spread in spreads:
         by_line.setdefault(spread.line, []).append(spread)
     for line, found in by_line.items():
@@ -85,7 +84,7 @@ def spread_cells(spreads: Iterable[Spread]) -> Iterator[tuple[str, ...]]:
         yield line, f"{found[0].numbers:,}", *shown
 
 
-def spread_header(spreads: Iterable[Spread]) -> tuple[str, ...]:
+def spread_header(spreads: Iterable[MeasuredNoise]) -> tuple[str, ...]:
     fits = {s.noise: s.fits for s in sorted(spreads, key=lambda s: s.noise == OPENDP)}
     return "line", "numbers", *(f"{_short(n)}, {number:,} fits" for n, number in fits.items())
 
@@ -155,7 +154,7 @@ def report_page(report: GameReport, played: str) -> str:
     )
 
 
-def _shown(row: Row) -> float:
+def _shown(row: GameRow) -> float:
     return max(row.epsilon_gaussian, row.epsilon_counted)
 
 

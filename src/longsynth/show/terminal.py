@@ -1,4 +1,4 @@
-"""What the terminal shows: the account, constants, settings and readings as tables."""
+"""Tables on the terminal: the ledger, constants, settings and what a check counted."""
 
 from collections.abc import Collection
 from typing import Any
@@ -11,14 +11,15 @@ from longsynth.privacy.budget import ACCOUNTINGS, epsilon_of
 from longsynth.privacy.ledger import Ledger
 from longsynth.release.statement import Attacker, delta_warning, natural, odds_in_words
 from longsynth.schema.schema import Schema
-from longsynth.show.bars import bar
 from longsynth.system.text import cell
+
+EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 def show_ledger(
     console: Console, title: str, method: PrivateMethod, schema: Schema, ledger: Ledger
 ) -> None:
-    """Print every line with its price and what its noise means at this N."""
+    """Print every line with its price and what its noise means for this number of patients."""
     budget = ledger.budget
     table = Table(title=cell(title), title_justify="left", show_footer=True, pad_edge=False)
     table.add_column("statistic", "total", overflow="fold")
@@ -47,72 +48,79 @@ def show_ledger(
     console.print(table)
     if budget is None:
         return
-    auc, found = Attacker.against(ledger.spent).shown()
+    auc, detected = Attacker.against(ledger.spent).shown()
     under = ", ".join(f"{a} {epsilon_of(ledger.spent, budget.delta, a):.4g}" for a in ACCOUNTINGS)
     console.print(
-        f"ε = {budget.epsilon:g} at δ = {budget.delta:g} under '{budget.accounting}' "
-        f"(this noise under each accounting: {under})."
+        f"ε = {budget.epsilon:g} at δ = {budget.delta:g} with accounting '{budget.accounting}' "
+        f"(ε of this noise under each accounting: {under})."
     )
     console.print(
-        f"The best possible attacker on one patient: AUC {auc} (chance 0.5), finds "
-        f"{found} at 1 % false alarms, odds move by at most "
-        f"{odds_in_words(budget.epsilon)}."
+        f"Limits for the strongest possible attacker on one patient: AUC {auc} (chance 0.5), "
+        f"{detected} true alarms at 1 % false alarms, odds changed by a factor of "
+        f"{odds_in_words(budget.epsilon)}, apart from δ."
     )
     if warning := delta_warning(budget, ledger.patients):
         console.print(f"[bold]Note:[/] {warning}")
 
 
 def show_constants(console: Console, schema: Schema, by_hand: Collection[str]) -> None:
-    """Print the public constants with which the plan was made, and which of them someone chose."""
+    """Print the public constants of the plan, and which of them were set by hand."""
     resolved = schema.resolved_constants.model_dump()
     shown = ", ".join(f"{name} {_short(value)}" for name, value in resolved.items())
     console.print(f"Public constants (set them under 'constants:' in the schema): {shown}.")
     if by_hand:
-        told = ", ".join(by_hand)
-        console.print(f"[bold]Set by hand[/], and stated so in the release: {told}.")
+        names = ", ".join(by_hand)
+        console.print(f"[bold]Set by hand[/], which the release states: {names}.")
 
 
 def show_settings(console: Console, method: PrivateMethod, schema: Schema) -> None:
-    """Print what the method's own public rules come to."""
-    found = settings_of(method, schema)
-    if not found:
+    """Print the settings that the method derives from public facts."""
+    settings = settings_of(method, schema)
+    if not settings:
         return
     table = Table(
-        title=f"Settings of '{cell(method.name)}': public, from the schema, N, ε and δ alone",
+        title=f"Settings of '{cell(method.name)}': public, they follow from the schema, N, ε and δ",
         title_justify="left",
         show_header=False,
         pad_edge=False,
     )
     table.add_column("setting", style="dim")
     table.add_column("value", overflow="fold")
-    for name, value in found.items():
+    for name, value in settings.items():
         table.add_row(cell(name), cell(value))
     console.print(table)
 
 
-def show_reading(console: Console, found: dict[str, Any]) -> None:
-    """Print what was read differently than it stands. Raw facts: for the data holder's eyes."""
+def show_reading(console: Console, counts: dict[str, Any]) -> None:
+    """Print how often reading changed or skipped something. These counts are not protected."""
     table = Table(
-        title="RAW FACTS about patients: must not leave", title_justify="left", pad_edge=False
+        title="RAW FACTS about patients: do not share", title_justify="left", pad_edge=False
     )
     table.add_column("what")
     table.add_column("count", justify="right")
-    for what, count in found.items():
+    for what, count in counts.items():
         inner = count if isinstance(count, dict) else {"": count}
         for name, number in inner.items():
             label = f"{what.replace('_', ' ')}{': ' + name if name else ''}"
             table.add_row(cell(label), f"{number:,}")
     console.print(table)
     console.print(
-        "If a count looks wrong, mend the files or schema.yaml now: a fit spends its budget "
+        "If a count looks wrong, correct the files or schema.yaml now: a fit spends its budget "
         "whatever it reads."
     )
 
 
 def stdout() -> Console:
-    """A console on standard output, wide enough for a table where no terminal sets a width."""
+    """A console on standard output, 120 columns wide where no terminal sets a width."""
     console = Console(emoji=False)
     return console if console.is_terminal else Console(width=120, highlight=False, emoji=False)
+
+
+def bar(share: float, width: int = 10, rest: str = " ") -> str:
+    """A share as text: `width` cells, filled from the left in eighths; above one it is full."""
+    eighths = round(8 * width * min(max(share, 0.0), 1.0))
+    whole, part = divmod(eighths, 8)
+    return ("█" * whole + (EIGHTHS[part] if part else "")).ljust(width, rest)
 
 
 def _short(value: object) -> str:

@@ -1,1 +1,1 @@
-"""Errors, files, processes and text: what every part needs, and what knows nothing of patients."""
+"""Errors, files, processes and text: what every part needs. Nothing here knows about patients."""

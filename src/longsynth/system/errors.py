@@ -1,5 +1,5 @@
-"""What longsynth refuses. Every refusal has a code, a problem and a remedy, and none carries a
-patient's value.
+"""Refusals and findings. Every refusal has a code, a problem and a remedy; none carries a patient's
+value. A finding is what one check says.
 
 Refused                 exit code 2, nothing was written
 ├── OverBudget          the request costs more ρ than is left (privacy core)
@@ -10,6 +10,9 @@ Refused                 exit code 2, nothing was written
 ArithmeticFault         an exact sum failed its check: not the user's mistake
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 
 from longsynth.privacy.errors import ArithmeticFault, OverBudget, Refused
@@ -19,10 +22,15 @@ __all__ = [
     "Code",
     "CohortError",
     "DependentRows",
+    "Finding",
+    "Note",
     "OverBudget",
     "Refused",
     "ReleaseError",
     "SchemaError",
+    "is_interrupt",
+    "notes",
+    "noting",
 ]
 
 
@@ -37,21 +45,39 @@ class Code(StrEnum):
     OVER_BUDGET = "over-budget"
     STATISTIC_UNUSABLE = "statistic-unusable"
     TOO_FINE_TO_SUM = "too-fine-to-sum"
+    # schema
+    SCHEMA_INVALID = "schema-invalid"
+    # methods
+    DEPENDENT_ROWS = "dependent-rows"
+    METHOD_FAULTY = "method-faulty"
+    # schema, reading and writing
+    COHORT_INCOMPLETE = "cohort-incomplete"
+    COLUMN_MISSING = "column-missing"
+    COLUMN_TWICE = "column-twice"
+    COLUMN_TYPE = "column-type"
+    COLUMNS_UNKNOWN = "columns-unknown"
+    CSV_MALFORMED = "csv-malformed"
+    DATABASE_UNREADABLE = "database-unreadable"
+    FORMAT_UNKNOWN = "format-unknown"
+    MAPPING_UNUSABLE = "mapping-unusable"
+    MARKS_OPEN = "marks-open"
+    PACKAGE_MISSING = "package-missing"
+    PATIENT_IDS = "patient-ids"
+    RECIPE_INVALID = "recipe-invalid"
+    SOURCE_INCOMPLETE = "source-incomplete"
+    SPARK_FAILED = "spark-failed"
+    UNIT_UNKNOWN = "unit-unknown"
     # data frames
     ALREADY_FITTED = "already-fitted"
     NOT_A_TABLE = "not-a-table"
     NOT_FITTED = "not-fitted"
-    # methods
-    DEPENDENT_ROWS = "dependent-rows"
     # files
-    COLUMN_MISSING = "column-missing"
     FILE_UNREADABLE = "file-unreadable"
-    ID_MISSING = "id-missing"
-    MARKS_OPEN = "marks-open"
-    PACKAGE_MISSING = "package-missing"
-    UNIT_UNKNOWN = "unit-unknown"
+    OUTPUT_BUSY = "output-busy"
     OUTPUT_EXISTS = "output-exists"
     OUTPUT_NOT_WRITTEN = "output-not-written"
+    PROCESS_KILLED = "process-killed"
+    NO_ROOM = "no-room"
     # release
     BUDGET_MISSING = "budget-missing"
     FOLDER_UNKNOWN = "folder-unknown"
@@ -62,17 +88,26 @@ class Code(StrEnum):
     RELEASE_ALTERED = "release-altered"
     RELEASE_FORMAT = "release-format"
     SYNTHETIC_ALTERED = "synthetic-altered"
+    # audit
+    AUDIT_UNUSABLE = "audit-unusable"
+    SKLEARN_MISSING = "sklearn-missing"
+    TOO_FEW_TRIALS = "too-few-trials"
+    WEIGHTS_UNUSABLE = "weights-unusable"
     # govern
     BOOK_DAMAGED = "book-damaged"
     BOOK_UNUSABLE = "book-unusable"
     CAP_FIXED = "cap-fixed"
     DATASET_UNKNOWN = "dataset-unknown"
+    FORM_INVALID = "form-invalid"
     FORM_NOT_MET = "form-not-met"
     HEAD_MALFORMED = "head-malformed"
     KEY_UNUSABLE = "key-unusable"
     NAME_UNUSABLE = "name-unusable"
     PASSPHRASE_WRONG = "passphrase-wrong"
     SIGNATURE_MALFORMED = "signature-malformed"
+    # show
+    FORM_MISMATCH = "form-mismatch"
+    PDF_UNAVAILABLE = "pdf-unavailable"
     # commands
     ARGUMENT_NOT_PRINTABLE = "argument-not-printable"
     COHORTS_DISAGREE = "cohorts-disagree"
@@ -107,3 +142,43 @@ class DependentRows(Refused):
 
 class ReleaseError(Refused):
     """A release folder cannot be used, or must not be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check of a release or a budget book says."""
+
+    good: bool
+    sentence: str
+    caution: bool = False  # the check passes, but whoever relies on it has to judge this
+
+
+class Note(str):
+    """A sentence on what a failure leaves behind. It is our own, so it may be shown."""
+
+    __slots__ = ()
+
+
+@contextmanager
+def noting() -> Iterator[list[str]]:
+    """Yield a list of sentences that are added to whatever ends the block early.
+
+    For what is not undone, such as a charge in a budget book: append once it has happened.
+    """
+    sentences: list[str] = []
+    try:
+        yield sentences
+    except BaseException as error:
+        for sentence in sentences:
+            error.add_note(Note(sentence))
+        raise
+
+
+def notes(error: BaseException) -> list[str]:
+    """Return our own sentences; a library's notes could quote a record."""
+    return [note for note in getattr(error, "__notes__", ()) if isinstance(note, Note)]
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether someone stopped the work. DuckDB drops an interrupt and raises its own error."""
+    return not isinstance(error, Exception) or error.args == ("Query interrupted",)

@@ -1,7 +1,7 @@
 """Outputs appear whole or not at all, and a failure is a sentence.
 
-What is written stands beside its place first, is forced to the disk and then renamed: no kill, full
-disk or power cut leaves half of it under its name. `new_folder` is for an output that is a folder;
+An output is written beside its place first, forced to the disk and then renamed: no kill, full disk
+or power cut leaves half of it under its name. `new_folder` is for an output that is a folder;
 within it files are written as they come. `whole_file` is for one file of a folder that grows.
 """
 
@@ -16,69 +16,38 @@ from pathlib import Path
 from stat import S_IMODE, S_ISREG
 from typing import Any
 
-from longsynth.system.errors import Refused, ReleaseError
+from longsynth.system.errors import Code, Note, Refused, ReleaseError, is_interrupt, notes
 from longsynth.system.text import command_line
 
 INTERNAL = "internal"  # what a folder is called whose content shows patients
-ELSEWHERE = "choose another --out"
+ELSEWHERE = "choose another output path"
 REMEDIES = {
-    errno.ENOSPC: f"free some space, or {ELSEWHERE}",
-    errno.EDQUOT: f"free some space, or {ELSEWHERE}",
-    errno.EFBIG: f"raise the limit on the size of a file (ulimit -f), or {ELSEWHERE}",
-    errno.EROFS: ELSEWHERE,
-    errno.EACCES: f"ask for permission to write there, or {ELSEWHERE}",
-    errno.EPERM: f"ask for permission to write there, or {ELSEWHERE}",
-    errno.ENAMETOOLONG: "choose a shorter --out",
-    errno.ENOTDIR: f"a part of the path is a file: {ELSEWHERE}",
-    errno.EEXIST: f"a part of the path is a file: {ELSEWHERE}",
-    errno.EIO: "the disk may be failing, see the system's log",
+    errno.ENOSPC: f"Free some space, or {ELSEWHERE}.",
+    errno.EDQUOT: f"Free some space, or {ELSEWHERE}.",
+    errno.EFBIG: f"Raise the limit on the size of a file (ulimit -f), or {ELSEWHERE}.",
+    errno.EROFS: "Choose another output path.",
+    errno.EACCES: f"Ask for permission to write there, or {ELSEWHERE}.",
+    errno.EPERM: f"Ask for permission to write there, or {ELSEWHERE}.",
+    errno.ENAMETOOLONG: "Choose a shorter output path.",
+    errno.ENOTDIR: f"A part of the path is a file: {ELSEWHERE}.",
+    errno.EEXIST: f"A part of the path is a file: {ELSEWHERE}.",
+    errno.EIO: "The disk may be failing: see the system's log.",
 }
 _scratches: set[Path] = set()  # those that this process is writing
 
 
-class Note(str):
-    """A sentence on what a failure leaves behind. It is our own, so it may be shown."""
-
-    __slots__ = ()
-
-
-@contextmanager
-def noting() -> Iterator[list[str]]:
-    """Yield a list of sentences that are added to whatever ends the block early.
-
-    For what is not undone, such as a charge in a budget book: append once it has happened.
-    """
-    sentences: list[str] = []
-    try:
-        yield sentences
-    except BaseException as error:
-        for sentence in sentences:
-            error.add_note(Note(sentence))
-        raise
-
-
-def notes(error: BaseException) -> list[str]:
-    """Return our own sentences; a library's notes could quote a record."""
-    return [note for note in getattr(error, "__notes__", ()) if isinstance(note, Note)]
-
-
-def interrupts(error: BaseException) -> bool:
-    """Whether someone wished it. DuckDB drops an interrupt and raises an error of its own."""
-    return not isinstance(error, Exception) or error.args == ("Query interrupted",)
-
-
-def reason(error: OSError) -> str:
-    """The system's word for it and a remedy; never the error's own text, which a library chose."""
-    said = os.strerror(error.errno) if error.errno else "the system gives no reason"
-    remedy = REMEDIES.get(error.errno or 0)
-    return f"{said}; {remedy}" if remedy else said
+def system_refusal(problem: str, error: OSError) -> Refused:
+    """Return a refusal with the system's own words and a remedy. The error's text is left out: a
+    library chose it."""
+    words = os.strerror(error.errno) if error.errno else "the system gives no reason"
+    remedy = REMEDIES.get(error.errno or 0, "Check the path and the disk, and try again.")
+    refusal = Refused(Code.OUTPUT_NOT_WRITTEN, f"{problem}: {words}.", remedy)
+    refusal.__notes__ = notes(error)
+    return refusal
 
 
 def not_written(path: Path, error: OSError) -> Refused:
-    """Return the refusal to raise, with the notes of the error."""
-    refusal = Refused(f"{path} could not be written: {reason(error)}.")
-    refusal.__notes__ = notes(error)
-    return refusal
+    return system_refusal(f"{path} could not be written", error)
 
 
 @contextmanager
@@ -113,7 +82,7 @@ def new_folder(target: Path, *, owner_only: bool = False) -> Iterator[Path]:
             raise
         raise not_written(target, error) from None
     except BaseException as error:
-        if interrupts(error) and not nested:
+        if is_interrupt(error) and not nested:
             error.add_note(Note(_after_interrupt(target, scratch)))
         raise
     finally:
@@ -155,9 +124,13 @@ def _in_scratch(path: Path) -> bool:
 
 
 def _require_absent(target: Path) -> None:
-    """Refuse what is there, a link to nowhere included."""
+    """Refuse a path that is taken, also by a link that leads nowhere."""
     if target.name in ("", "..") or os.path.lexists(target):
-        raise Refused(f"{target} exists already: {ELSEWHERE}, or remove it first.")
+        raise Refused(
+            Code.OUTPUT_EXISTS,
+            f"{target} already exists.",
+            "Choose another output path, or remove it first.",
+        )
 
 
 def _claim(scratch: Path, target: Path) -> int | None:
@@ -172,53 +145,62 @@ def _claim(scratch: Path, target: Path) -> int | None:
             _remove_abandoned(scratch, target)
             continue
         try:
-            return _locked(scratch, target)
+            return lock_folder(scratch)
         except FileNotFoundError:  # someone took it for abandoned already: make it again
             continue
+        except BlockingIOError:
+            raise _busy(target) from None
+        except OSError:
+            return None
 
 
-def _locked(scratch: Path, target: Path) -> int | None:
-    """Return the lock; FileNotFoundError if what was locked is not, or no longer, at its place."""
-    folder = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+def lock_folder(folder: Path) -> int:
+    """Return a lock on a folder. FileNotFoundError: it is not, or no longer, at its
+    place. BlockingIOError: another process has locked it."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not os.path.samestat(os.fstat(folder), scratch.stat()):
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.samestat(os.fstat(opened), folder.lstat()):
             raise FileNotFoundError
-        return folder
-    except BaseException as error:
-        os.close(folder)
-        if isinstance(error, BlockingIOError):
-            raise Refused(
-                f"another command is writing {target}: wait for it, or {ELSEWHERE}."
-            ) from None
-        if not isinstance(error, OSError) or isinstance(error, FileNotFoundError):
-            raise
-        return None
+    except BaseException:
+        os.close(opened)
+        raise
+    return opened
+
+
+def _busy(target: Path) -> Refused:
+    return Refused(
+        Code.OUTPUT_BUSY,
+        f"another command is writing {target}.",
+        f"Wait for it, or {ELSEWHERE}.",
+    )
 
 
 def _remove_abandoned(scratch: Path, target: Path) -> None:
     """Remove what a killed process left; refuse if that process lives, or if nobody can tell."""
     lock = None
     try:
-        lock = _locked(scratch, target)
-        if lock is not None:
-            shutil.rmtree(scratch)
-            return
+        lock = lock_folder(scratch)
+        shutil.rmtree(scratch)
+        return
     except FileNotFoundError:
         return
-    except OSError:  # not a folder, or not ours to remove
+    except BlockingIOError:
+        raise _busy(target) from None
+    except OSError:  # not a folder, not ours to remove, or a file system without locks
         pass
     finally:
         if lock is not None:
             os.close(lock)
     raise Refused(
-        f"{scratch} is there: another command is writing {target}, or one was killed. If none is "
-        "running, remove it; it may hold raw facts about patients."
+        Code.OUTPUT_BUSY,
+        f"{scratch} exists: another command is writing {target}, or one was killed.",
+        "If none is running, remove it. It may hold raw facts about patients.",
     )
 
 
 def _put(scratch: Path, target: Path) -> None:
-    """Rename. Asked once more first, since an empty folder would be replaced in silence."""
+    """Rename. Check once more first, since an empty folder would be replaced silently."""
     _require_absent(target)
     try:
         scratch.rename(target)
@@ -229,8 +211,8 @@ def _put(scratch: Path, target: Path) -> None:
     try:
         _force(target.parent)
     except OSError as error:
-        raise Refused(
-            f"{target} is there, but the disk does not confirm it: {reason(error)}."
+        raise system_refusal(
+            f"{target} is there, but the disk does not confirm it", error
         ) from None
 
 
@@ -270,28 +252,37 @@ def _force_all(folder: Path) -> None:
 
 def _force(path: Path) -> None:
     """Wait until the disk has it: else a rename can survive a power cut and its data not."""
-    found = os.open(path, os.O_RDONLY)
+    opened = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(found)
+        os.fsync(opened)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some disks cannot force a folder
             raise
     finally:
-        os.close(found)
+        os.close(opened)
 
 
 def regular_size(path: Path) -> int:
-    """Return the size of a regular file. What is a link, a pipe or a device could hang a reader."""
+    """Return the size of a regular file. A link, a pipe or a device could hang a reader."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError as error:
         raise ReleaseError(
-            f"{path} cannot be read: {error.strerror}. Give a folder that `longsynth fit` wrote, "
-            f"for instance RUN/release. What stands here: {command_line('status', path.parent)}"
+            Code.NOT_A_RELEASE,
+            f"{path} cannot be read: {error.strerror}.",
+            "Give a folder that `longsynth fit` wrote, for example RUN/release. To see what this "
+            f"folder is: {command_line('status', path.parent)}",
         ) from None
-    if not S_ISREG(found.st_mode):
-        raise ReleaseError(f"{path} is not a file that longsynth writes.")
-    return found.st_size
+    if not S_ISREG(status.st_mode):
+        raise altered(f"{path} is not a file that longsynth writes.")
+    return status.st_size
+
+
+def altered(problem: str) -> ReleaseError:
+    """Return the refusal of a folder that is not as longsynth wrote it."""
+    return ReleaseError(
+        Code.RELEASE_ALTERED, problem, "Ask for the folder again, from whoever wrote it."
+    )
 
 
 def as_json(content: Mapping[str, Any]) -> bytes:

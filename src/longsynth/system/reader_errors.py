@@ -9,20 +9,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from errno import EDQUOT, EFBIG, ENOSPC
 
-from longsynth.system.errors import CohortError
+from longsynth.system.errors import Code, CohortError
 
 READERS = {"_csv", "_duckdb", "duckdb", "ibis", "psycopg", "py4j", "pyarrow", "pyspark", "sqlglot"}
-NO_ROOM = (
-    "there is not enough memory or disk space to read and sort the patients: free some, or leave "
-    "out variables."
-)
+DAMAGED = "Check that the files are complete and not damaged."
 
 
 @contextmanager
 def without_cells(
-    problem: str | Callable[[Exception], Exception], *, every: bool = False
+    problem: str | Callable[[Exception], Exception], remedy: str = DAMAGED, *, every: bool = False
 ) -> Iterator[None]:
-    """Replace a reader's error by a CohortError that says `problem`, or by what `problem` returns.
+    """Replace a reader's error by a CohortError with this problem and remedy, or by what `problem`
+    returns.
 
     With `every`, all errors count as a reader's, our own included: Spark logs what an executor
     raises.
@@ -34,7 +32,7 @@ def without_cells(
             raise
         if _names(error) & {"InterruptException"}:
             raise KeyboardInterrupt from None
-        ours = problem(error) if callable(problem) else replacement(error, problem)
+        ours = problem(error) if callable(problem) else replacement(error, problem, remedy)
         try:
             raise ours from None
         finally:  # or the reader's error, with its text, would stay attached
@@ -47,11 +45,17 @@ def is_of_reader(error: Exception) -> bool:
     return isinstance(error, MemoryError | OSError | UnicodeError) or bool(modules & READERS)
 
 
-def replacement(error: Exception, problem: str) -> CohortError:
-    """What to raise in place of a reader's error: it says `problem`, unless there was no room."""
+def replacement(error: Exception, problem: str, remedy: str = DAMAGED) -> CohortError:
+    """Return what to raise in place of a reader's error."""
     full = _names(error) & {"ArrowMemoryError", "MemoryError", "OutOfMemoryException"}
     no_disk = isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT, EFBIG)
-    return CohortError(NO_ROOM if full or no_disk else problem)
+    if full or no_disk:
+        return CohortError(
+            Code.NO_ROOM,
+            "there is not enough memory or disk space to read and sort the patients.",
+            "Free some, or leave out variables.",
+        )
+    return CohortError(Code.FILE_UNREADABLE, problem, remedy)
 
 
 def _names(error: Exception) -> set[str]:

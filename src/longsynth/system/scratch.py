@@ -1,11 +1,5 @@
-"""Scratch folders: where patients' data stand while a command works, and nowhere afterwards.
+"""Scratch folders: where patients' data stand while a command works, and nowhere afterwards."""
 
-Each is in the system's temporary folder, can be entered by its owner only, and is locked for as
-long as its process lives. A process that is killed outright cannot remove its own: the first
-scratch folder of the next process removes all that no living process has locked.
-"""
-
-import fcntl
 import os
 import re
 import shutil
@@ -15,12 +9,20 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
+from longsynth.system.folders import lock_folder
+
 PREFIX = "longsynth-scratch-"
-_OURS = re.compile(rf"{PREFIX}[a-z0-9_]{{8}}")  # as `tempfile` names them
+_SCRATCH_NAME = re.compile(rf"{PREFIX}[a-z0-9_]{{8}}")  # as `tempfile` names them
 
 
 class ScratchFolder:
-    """A folder that is removed when it is closed, or when the process ends in any orderly way."""
+    """A temporary folder for patients' data. It is removed when it is closed, or when the process
+    ends in any orderly way.
+
+    Only its owner can enter it, and it is locked for as long as its process lives. A process that
+    is killed outright cannot remove its own: the first scratch folder of the next process removes
+    all that no living process has locked.
+    """
 
     def __init__(self) -> None:
         _remove_leftovers(tempfile.gettempdir())
@@ -28,7 +30,7 @@ class ScratchFolder:
             self._folder = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
             self.path, self._lock = Path(self._folder.name), -1
             try:
-                self._lock = _locked(self.path)
+                self._lock = lock_folder(self.path)
             except (BlockingIOError, FileNotFoundError):  # taken for a leftover: make another
                 self._folder.cleanup()
                 continue
@@ -51,29 +53,19 @@ class ScratchFolder:
 
 @cache
 def _remove_leftovers(place: str) -> None:
-    """Remove what killed processes of the same user left behind, once in the life of a process.
+    """Remove what killed processes of the same user left behind, once per process.
 
-    What is someone else's, a link, or locked stays. A leftover that stays is no reason to fail.
+    A folder of someone else, a link and a locked folder stay. A leftover that stays is no reason to
+    fail.
     """
     with suppress(OSError), os.scandir(place) as entries:
-        for name in [entry.name for entry in entries if _OURS.fullmatch(entry.name)]:
+        for name in [entry.name for entry in entries if _SCRATCH_NAME.fullmatch(entry.name)]:
             with suppress(OSError):
-                lock = _locked(Path(place, name))
-                shutil.rmtree(Path(place, name), ignore_errors=True)
+                lock = lock_folder(Path(place, name))
+                if _is_private(os.fstat(lock)):
+                    shutil.rmtree(Path(place, name), ignore_errors=True)
                 os.close(lock)
 
 
-def _locked(folder: Path) -> int:
-    """Return a lock on a private folder of this user that stands at its place, or fail."""
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        found = os.fstat(opened)
-        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
-            raise PermissionError
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not os.path.samestat(found, os.lstat(folder)):
-            raise FileNotFoundError
-    except BaseException:
-        os.close(opened)
-        raise
-    return opened
+def _is_private(folder: os.stat_result) -> bool:
+    return folder.st_uid == os.geteuid() and not folder.st_mode & 0o077

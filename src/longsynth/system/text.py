@@ -10,17 +10,18 @@ lines         the same for several lines of our own that quote such text
 json_text     JSON on a terminal
 cell          text in a table or message that rich prints, which has its own markup
 markdown      text within a line of Markdown
-html          text of an element or an attribute; the dossier's templates do the same
 figure        text in a chart by matplotlib, which reads formulas
 shell         one word of a shell command
 command_line  a whole longsynth command
+
+The templates of HTML pages escape whatever fills them.
 """
 
-import html as _html
 import json
 import os
 import re
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 from unicodedata import category
@@ -31,8 +32,6 @@ NAME, UNIT, LEVEL, COLUMN, CODE = 100, 100, 200, 200, 500  # characters, at most
 TITLE, MEANING, ANSWER = 200, 1000, 5000
 MARKS = 4  # accents on one letter; more of them would cover the lines above
 LONGEST_QUOTE = 200  # characters of outside text that a message repeats
-PROMISE = ("--epsilon", 4, "--delta", "1e-6")
-DRAW = ("--patients", 500, "--seed", 7, "--out")
 _NAME = re.compile(rf"\w[\w .,@:+'-]{{0,{NAME - 1}}}")
 _SPECIAL = re.compile(
     r"[\\`*\[\]<>|#!&~$^{}]"
@@ -124,8 +123,10 @@ def markdown(text: object) -> str:
     return _OPENS_A_BLOCK.sub(r"\1\\", escaped)
 
 
-def html(text: object) -> str:
-    return _html.escape(terminal(text))
+def markdown_table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table of cells that are Markdown already."""
+    head = list(header)
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *rows))
 
 
 def figure(text: object) -> str:
@@ -150,5 +151,5 @@ def command_line(*words: object) -> str:
 
 
 def as_typed(number: float) -> str:
-    """Return every digit of ε or δ: a rounded number would state another promise."""
+    """Return every digit of ε or δ: a rounded number would state another guarantee."""
     return repr(float(number)).removesuffix(".0")

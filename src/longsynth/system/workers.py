@@ -1,5 +1,7 @@
-"""Pieces of work in this thread, in others or in other processes; results come back in the order
-of the pieces."""
+"""Pieces of work in this thread, in others or in other processes, and a bar that shows progress.
+
+Results come back in the order of the pieces.
+"""
 
 import multiprocessing
 import os
@@ -12,12 +14,14 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import cache
 from multiprocessing import resource_tracker
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from longsynth.system.errors import Refused
-from longsynth.system.folders import interrupts
+from longsynth.system.errors import Code, Refused, is_interrupt
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 Result = TypeVar("Result")
 Material = TypeVar("Material")
@@ -26,13 +30,13 @@ Watch = Callable[[int, int], None]  # pieces done, pieces in all
 
 
 def work_through(pieces: Sequence[Piece[Result]], processes: int, watch: Watch) -> list[Result]:
-    """Return what every piece returns; 0 processes: in this one. An error ends the others."""
+    """Return the result of every piece; 0 processes: in this one. An error stops the others."""
     watch(0, len(pieces))
     if not processes:
         return _here(pieces, watch)
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
-    with _deaf():
+    with _without_signals():
         resource_tracker.ensure_running()
     with ProcessPoolExecutor(processes, context, _prepare) as pool:
         try:
@@ -43,11 +47,13 @@ def work_through(pieces: Sequence[Piece[Result]], processes: int, watch: Watch) 
             return [future.result() for future in waiting]
         except BrokenProcessPool:
             raise Refused(
-                "a process was killed, perhaps for want of memory: take fewer --jobs."
+                Code.PROCESS_KILLED,
+                "a process was killed, perhaps for lack of memory.",
+                "Use fewer processes (jobs).",
             ) from None
         except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
-            if interrupts(error):  # a piece can take minutes
+            if is_interrupt(error):  # a piece can take minutes
                 for process in set(multiprocessing.active_children()) - others:
                     process.terminate()
             raise
@@ -56,7 +62,7 @@ def work_through(pieces: Sequence[Piece[Result]], processes: int, watch: Watch) 
 def in_threads(
     work: Callable[[Material], Result], pieces: Iterable[Material], jobs: int
 ) -> Iterator[Result]:
-    """Yield what each piece gives, in their order; pieces are asked for as threads come free, so
+    """Yield the result of each piece, in order. Pieces are requested as threads become free, so
     that few are in memory. One job: in this thread."""
     if jobs < 2:
         yield from map(work, pieces)
@@ -84,7 +90,7 @@ def one_thread() -> Iterator[None]:
 
 @cache
 def _linear_algebra() -> ThreadpoolController:
-    """To look for the libraries takes longer than to add up a few patients."""
+    """Cached: looking for the libraries takes longer than adding up a few patients."""
     import scipy.linalg.blas  # noqa: F401 - what is not loaded yet would not be found
 
     return ThreadpoolController()
@@ -99,28 +105,28 @@ def single_thread() -> Iterator[None]:
 
 
 def _here(pieces: Sequence[Piece[Result]], watch: Watch) -> list[Result]:
-    found = []
+    results = []
     with threadpool_limits(limits=1):
         for done, piece in enumerate(pieces, start=1):
-            found.append(piece())
+            results.append(piece())
             watch(done, len(pieces))
-    return found
+    return results
 
 
 def _submitted(pool: ProcessPoolExecutor, pieces: Sequence[Piece[Result]]) -> list[Future[Result]]:
-    with _deaf():
+    with _without_signals():
         return [pool.submit(piece) for piece in pieces]
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """What is started here does not hear a terminal's signals: the parent decides what they mean.
-    Python's own tracker of shared resources would die of SIGHUP and complain in many lines."""
-    heard = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
+def _without_signals() -> Iterator[None]:
+    """Processes started here ignore a terminal's signals: the parent decides what they mean.
+    Otherwise SIGHUP would end Python's tracker of shared resources, with many lines of output."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _prepare() -> None:
@@ -131,7 +137,41 @@ def _prepare() -> None:
 
 
 def _end_with_parent() -> None:
-    """A parent that is killed outright can tell nobody: what it held open closes."""
+    """A parent that is killed outright cannot tell its children, but what it held open closes."""
     if parent := multiprocessing.parent_process():
         parent.join()
         os._exit(1)
+
+
+@contextmanager
+def progress_bar(counted: str | None = None) -> Iterator["Progress"]:
+    """A bar on standard error, on a terminal only. `counted` names what it counts: patients, which
+    are public, but never rows, which are not. Without it, the bar shows the time."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeElapsedColumn as Elapsed
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    console = Console(stderr=True)
+    columns = [TextColumn("{task.description}"), BarColumn(), Elapsed()]
+    if counted:
+        columns[2:] = [MofNCompleteColumn(), TextColumn(counted), Remaining()]
+    with Progress(
+        *columns, console=console, disable=not console.is_terminal, transient=True
+    ) as bar:
+        yield bar
+
+
+def counted_by(
+    progress: "Progress", label: str, total: int
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return a function that passes chunks on and moves a bar by their patients."""
+    task = progress.add_task(label, total=total)
+
+    def watch(chunks: Iterator[Any]) -> Iterator[Any]:
+        progress.reset(task)
+        for chunk in chunks:
+            yield chunk
+            progress.advance(task, chunk.patients)
+
+    return watch

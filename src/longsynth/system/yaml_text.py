@@ -1,7 +1,7 @@
 """YAML that people write: read safely, checked by a model, each mistake with its line and a remedy.
 
-What YAML reads differently than people do is refused: bare dates and truth values, octal numbers,
-aliases, a key given twice.
+Where YAML reads something else than people mean, it is refused: bare dates and truth values, octal
+numbers, aliases, a key given twice.
 """
 
 import re
@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from longsynth.system.errors import Refused
+from longsynth.system.errors import Code, Refused
 from longsynth.system.text import shortened
 
 LARGEST = 1_000_000  # bytes
@@ -45,9 +45,11 @@ class InvalidField(ValueError):
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses while it reads, as deep nesting would keep it busy for hours."""
+    """Refuses while it reads: deep nesting would keep it busy for hours."""
 
-    def __init__(self, text: str, noun: str, refusal: Callable[[yaml.Event, str], Refused]) -> None:
+    def __init__(
+        self, text: str, noun: str, refusal: Callable[[yaml.Event, str, str], Refused]
+    ) -> None:
         super().__init__(text)
         self._noun, self._refusal = noun, refusal
         self._depth = self._number = 0
@@ -56,12 +58,13 @@ class _Loader(yaml.SafeLoader):
         event = self.peek_event()  # type: ignore[no-untyped-call]
         self._depth, self._number = self._depth + 1, self._number + 1
         if isinstance(event, yaml.AliasEvent):
-            raise self._refusal(event, "a YAML alias (*name): write the value out")
+            raise self._refusal(event, "a YAML alias (*name)", "Write the value out.")
         if self._depth > DEEPEST:
-            raise self._refusal(event, f"lists within lists, deeper than any {self._noun}")
+            why = f"lists within lists, deeper than in any {self._noun}"
+            raise self._refusal(event, why, "Check the indentation.")
         if self._number > MOST:
-            why = f"more values than any {self._noun} has: is it another file?"
-            raise self._refusal(event, why)
+            why = f"more values than any {self._noun} has"
+            raise self._refusal(event, why, "Check that it is the right file.")
         node = super().compose_node(parent, index)
         self._depth -= 1
         return node
@@ -76,6 +79,7 @@ class Format(Generic[Model]):
     start: str  # its first line
     made_by: str  # the command that writes a first one
     refusal: type[Refused]
+    code: Code
     told: int = 20  # problems, at most
 
     def read(self, path: Path) -> bytes:
@@ -84,13 +88,21 @@ class Format(Generic[Model]):
                 content = file.read(LARGEST + 1)
         except FileNotFoundError:
             raise self.refusal(
-                f"{path} does not exist: write it with `{self.made_by}`, or give one that does."
+                Code.FILE_MISSING,
+                f"{path} does not exist.",
+                f"Write it with `{self.made_by}`, or correct the path.",
             ) from None
         except OSError as error:
-            raise self.refusal(f"{path} cannot be read: {error.strerror}.") from None
+            raise self.refusal(
+                Code.FILE_UNREADABLE,
+                f"{path} cannot be read: {error.strerror}.",
+                f"Give a {self.noun} that you may read.",
+            ) from None
         if len(content) > LARGEST:
             raise self.refusal(
-                f"{path} is over 1 MB, too long for a {self.noun}: is it another file?"
+                Code.FILE_UNREADABLE,
+                f"{path} is over 1 MB, too long for a {self.noun}.",
+                "Check that it is the right file.",
             )
         return content
 
@@ -99,9 +111,7 @@ class Format(Generic[Model]):
             return content.decode("utf-8")
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
-            raise self.refusal(
-                f"{where}, line {line}: not UTF-8: save it as text in UTF-8."
-            ) from None
+            raise self._refused(where, line, "not UTF-8", "Save it as text in UTF-8.") from None
 
     def parse(self, text: str, where: str) -> Model:
         """Return the checked model, or refuse with every mistake in the order of the lines."""
@@ -119,7 +129,7 @@ class Format(Generic[Model]):
             told = [f"{where}, line {line}: {problem}" for line, problem in problems[: self.told]]
             if more := len(problems) - len(told):
                 told.append(f"and {more:,} more.")
-            raise self.refusal("\n".join(told)) from None
+            raise self.refusal(self.code, "\n".join(told), f"Correct the {self.noun}.") from None
 
     def _marked(self, text: str, where: str) -> tuple[dict[str, Any], dict[Place, int]]:
         """Return the content, and the line of every place in it."""
@@ -133,19 +143,20 @@ class Format(Generic[Model]):
                 content = loader.construct_document(root)
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
-            raise self.refusal(
-                f"{where}, line {line}: not YAML: {shortened(str(error.problem))}. Check colons, "
-                "quotes and brackets, and indent with spaces."
+            raise self._refused(
+                where,
+                line,
+                f"not YAML: {shortened(str(error.problem))}",
+                "Check colons, quotes and brackets, and indent with spaces.",
             ) from None
         except yaml.reader.ReaderError as error:
             line = text.count("\n", 0, error.position) + 1
-            raise self.refusal(f"{where}, line {line}: a control character: remove it.") from None
+            raise self._refused(where, line, "a control character", "Remove it.") from None
         except (ValueError, LookupError, OverflowError, RecursionError):  # as of !!int ''
-            raise self.refusal(f"{where} cannot be read as YAML: write it more plainly.") from None
+            raise self._refused(where, 1, "YAML cannot read it", "Write simple values.") from None
         if not isinstance(content, dict):
-            raise self.refusal(
-                f"{where}, line 1: not a YAML mapping: start with '{self.start}', one key a line."
-            )
+            remedy = f"Start with '{self.start}', and write one key per line."
+            raise self._refused(where, 1, "not a YAML mapping", remedy)
         return content, lines
 
     def _note_lines(
@@ -160,19 +171,22 @@ class Format(Generic[Model]):
             for key, child in node.value:
                 inner = (*place, str(key.value))
                 if _kind(key) != "str":
-                    raise self._at(where, key, "only plain words are keys: remove this one")
+                    raise self._at(where, key, "a key must be a word", "Remove this one.")
                 if inner in lines:
-                    raise self._at(where, key, f"'{key.value}' is given twice: keep one")
+                    raise self._at(where, key, f"'{key.value}' is given twice", "Keep one.")
                 self._note_lines(child, inner, lines, where)
                 lines[inner] = key.start_mark.line + 1
         elif (kind := _kind(node)) in _MISREAD:
             becomes, pattern = _MISREAD[kind]
             if re.search(pattern, node.value):
-                raise self._at(where, node, f"YAML reads {node.value} as {becomes}: quote it")
+                raise self._at(where, node, f"YAML reads {node.value} as {becomes}", "Quote it.")
 
-    def _at(self, where: str, at: yaml.Node | yaml.Event, why: str) -> Refused:
+    def _at(self, where: str, at: yaml.Node | yaml.Event, why: str, remedy: str) -> Refused:
         line = at.start_mark.line + 1 if at.start_mark else 1
-        return self.refusal(f"{where}, line {line}: {shortened(why)}.")
+        return self._refused(where, line, shortened(why), remedy)
+
+    def _refused(self, where: str, line: int, why: str, remedy: str) -> Refused:
+        return self.refusal(self.code, f"{where}, line {line}: {why}.", remedy)
 
     def _problem(self, error: ErrorDetails, lines: dict[Place, int]) -> tuple[int, str]:
         cause = error.get("ctx", {}).get("error")

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from longsynth.schema.schema import TIME_UNITS, Labels, Schema
-from longsynth.schema.trajectories import Trajectories
+from longsynth.schema.columns import TIME_UNITS, Labels
+from longsynth.schema.record import Trajectories
+from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
-from longsynth.writing.writer import cohort_tables
+from longsynth.writing.cohort import cohort_tables
 
 FINEST_SHARE = 0.02  # of a variable's usual spread: finer digits would only look precise
 HOUR_DECIMALS = 2

@@ -1,18 +1,16 @@
 """Attribute: can someone who knows the rest of a record read a sensitive part off its nearest
-synthetic neighbour, and better for those trained on than for others?"""
+synthetic neighbour, and better for members than for others?"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from longsynth.audit.attacks.fingerprint import Scale, nearest, records
-from longsynth.audit.comparisons.levels import categorical
-from longsynth.audit.intervals import scored
-from longsynth.audit.score import Better, Score
-from longsynth.audit.summaries import columns_of
+from longsynth.audit.attacks.records import Scale, nearest, records
+from longsynth.audit.metric import Metric, Score, scored
+from longsynth.audit.view import categorical, columns_of
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Bools, Floats
 
 NO_LEVELS = "the event only: the schema has no variable with levels"
@@ -21,15 +19,15 @@ OF_POPULATION = "mostly what anyone could learn from the population: see the adv
 
 @dataclass(frozen=True, slots=True)
 class _Secret:
-    """A yes-or-no attribute, and which columns of a record give it away."""
+    """A yes-or-no attribute, and the columns of a record that reveal it."""
 
     name: str
     column: int
     above: float
     hidden: list[int]
 
-    def of(self, found: Floats) -> Bools:
-        return np.asarray(found[:, self.column] > self.above)
+    def of(self, rows: Floats) -> Bools:
+        return np.asarray(rows[:, self.column] > self.above)
 
 
 def attribute_scores(
@@ -42,7 +40,7 @@ def attribute_scores(
     seed: int = 0,
 ) -> list[Score]:
     """Guess the event, and whether the first variable with levels runs above the control's median,
-    or is mostly at the control's commonest level where levels have no order.
+    or, if levels have no order, is mostly at the control's most common level.
 
     Only `attribute_advantage`, members minus control patients, is about membership: a guess that
     works on outsiders too rests on what holds for everyone. Values without a suffix are the mean
@@ -54,10 +52,9 @@ def attribute_scores(
     return scored(
         _statistic(hits),
         (train.patients, control.patients),
-        _better,
+        ATTRIBUTE,
         bootstrap=bootstrap,
         seed=seed,
-        limits=lambda metric: (-1.0 if "advantage" in metric else 0.0, 1.0),
         notes=lambda metric, _: _note(metric, len(secrets)),
     )
 
@@ -78,11 +75,11 @@ def _secrets(schema: Schema, outsiders: Floats) -> list[_Secret]:
     return secrets
 
 
-def _median(found: Floats) -> float:
-    """The median, or the value below it where nobody lies above: a secret needs two answers."""
-    median = float(np.median(found))
-    below = found[found < median]
-    return float(below.max()) if len(below) and not (found > median).any() else median
+def _median(values: Floats) -> float:
+    """The median, or the value below it if nobody lies above: a secret needs two answers."""
+    median = float(np.median(values))
+    below = values[values < median]
+    return float(below.max()) if len(below) and not (values > median).any() else median
 
 
 def _hits(
@@ -90,7 +87,7 @@ def _hits(
 ) -> tuple[Floats, Floats, Floats]:
     """Right or wrong for members, for control patients, and for a majority guess on members."""
     scale = Scale(outsiders)
-    known = [np.delete(scale(found), secret.hidden, axis=1) for found in (members, outsiders)]
+    known = [np.delete(scale(rows), secret.hidden, axis=1) for rows in (members, outsiders)]
     among, answers = np.delete(scale(drawn), secret.hidden, axis=1), secret.of(drawn)
     right = [
         answers[nearest(asked, among)[1][:, 0]] == secret.of(truth)
@@ -117,10 +114,10 @@ def _statistic(
             for name, (member, outsider, guess) in hits.items()
         }
         member, outsider, guess = (float(x) for x in np.mean(list(by_name.values()), axis=0))
-        found = _named("", member, outsider, guess)
+        values = _named("", member, outsider, guess)
         for name, rates in by_name.items():
-            found |= _named(f"_{name}", *rates)
-        return found
+            values |= _named(f"_{name}", *rates)
+        return values
 
     return statistic
 
@@ -134,11 +131,48 @@ def _named(suffix: str, member: float, outsider: float, guess: float) -> dict[st
     }
 
 
-def _better(metric: str) -> Better:
-    return "zero" if "advantage" in metric else "none"
-
-
 def _note(metric: str, attributes: int) -> str:
     if metric == "attribute_accuracy":
         return OF_POPULATION if attributes > 1 else NO_LEVELS
     return ""
+
+
+# Computed from the schema, the training, control and synthetic cohorts.
+ATTRIBUTE = [
+    Metric(
+        "attribute_accuracy[_<attribute>]",
+        "attribute guessed, fitted patients[: <attribute>]",
+        "none",
+        "A hidden attribute is read off the nearest synthetic record: the event, and whether the "
+        "first variable with levels is above its median (nominal: mostly at its most common "
+        "level). Without a suffix: the mean over the attributes.",
+        attribute_scores,
+        short="Attribute guessed, members[: <attribute>]",
+        compare="`attribute_accuracy_control` and `attribute_baseline`",
+    ),
+    Metric(
+        "attribute_accuracy_control[_<attribute>]",
+        "· control: outsiders[: <attribute>]",
+        "none",
+        "The same for outsiders.",
+        attribute_scores,
+        short="Attribute guessed, outsiders[: <attribute>]",
+    ),
+    Metric(
+        "attribute_baseline[_<attribute>]",
+        "· baseline: majority guess[: <attribute>]",
+        "none",
+        "The accuracy of always guessing the majority's answer.",
+        attribute_scores,
+        short="Attribute, majority guess[: <attribute>]",
+    ),
+    Metric(
+        "attribute_advantage[_<attribute>]",
+        "attribute, fitted minus outsiders[: <attribute>]",
+        "zero",
+        "Members minus outsiders: the part due to having been in the cohort.",
+        attribute_scores,
+        short="Attribute advantage[: <attribute>]",
+        limits=(-1.0, 1.0),
+    ),
+]

@@ -4,23 +4,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from longsynth.audit.attacks.fingerprint import Scale, nearest, records
-from longsynth.audit.intervals import scored
+from longsynth.audit.attacks.records import Scale, nearest, records
+from longsynth.audit.metric import Metric, Score, scored
 from longsynth.audit.ranking import Ranking
-from longsynth.audit.score import Better, Score
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.schema.trajectories import Trajectories
 from longsynth.system.arrays import Floats
 
 NEIGHBOURS = 3  # whose mean log distance stands for a density
 SMALLEST = 1e-6  # distance of a copy, so that its logarithm exists
 FEWEST = 4  # people on either side of an attack
-NOTES = {
-    "mia_auc": "this attack only; what another one finds is bounded by the ledger, not by this",
-    "mia_density_auc": "this attack only; what another one finds is bounded by the ledger",
-    "mia_auc_control": "nobody here was trained on: how far the attack strays by chance",
-    "mia_density_auc_control": "nobody here was trained on: how far the attack strays by chance",
-}
+ONE_ATTACK = "this attack only; the ledger bounds what any other attack can find"
+BY_CHANCE = "nobody here was trained on: how far the attack deviates by chance"
 
 
 def membership_scores(
@@ -33,23 +28,23 @@ def membership_scores(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> list[Score]:
-    """Attack with distance, and with a ratio of densities; each beside a run on outsiders only.
+    """Attack by distance and by a ratio of densities, each also on outsiders only, as a control.
 
-    `control` must come from the same population as `train` and have no part in the fit. The
-    `reference`, from there too, gives the unit of distances and what the density ratio divides
-    by; without one, outsiders and half of them, drawn by `seed`, do.
+    `control` must come from the same population as `train` and have no part in the fit. So must
+    `reference`, which gives the unit of distances and the denominator of the density ratio. Without
+    it, all outsiders give the unit, and half of them, drawn by `seed`, the denominator.
     """
     members, outsiders, drawn = (records(schema, c) for c in (train, control, synthetic))
     known = outsiders if reference is None else records(schema, reference)
     scale = Scale(known)
     members, outsiders, known, drawn = map(scale, (members, outsiders, known, drawn))
     shuffled = outsiders[np.random.default_rng(seed).permutation(len(outsiders))]
-    judged = shuffled
+    attacked = shuffled
     if reference is None:
-        known, judged = np.array_split(shuffled, 2)
+        known, attacked = np.array_split(shuffled, 2)
 
     close = [-nearest(people, drawn)[0][:, 0] for people in (members, shuffled)]
-    dense = [_log_ratio(people, drawn, known) for people in (members, judged)]
+    dense = [_log_ratio(people, drawn, known) for people in (members, attacked)]
     attacks = {
         "mia_auc": (close[0], close[1]),
         "mia_auc_control": _halves(close[1]),
@@ -84,14 +79,9 @@ def _attack(name: str, inside: Floats, outside: Floats, bootstrap: int, seed: in
     if min(len(inside), len(outside)) < FEWEST:
         note = "too few patients to attack: give a larger control cohort"
         return Score(name, np.nan, np.nan, np.nan, "half", note)
+    sizes = (len(inside), len(outside))
     (score,) = scored(
-        _auc(name, inside, outside),
-        (len(inside), len(outside)),
-        _half,
-        bootstrap=bootstrap,
-        seed=seed,
-        limits=lambda _: (0.0, 1.0),
-        notes=lambda metric, _: NOTES[metric],
+        _auc(name, inside, outside), sizes, MEMBERSHIP, bootstrap=bootstrap, seed=seed
     )
     return score
 
@@ -104,5 +94,43 @@ def _auc(
     return lambda a, b: {name: ranking.auroc(np.concatenate([a, b]))}
 
 
-def _half(_: str) -> Better:
-    return "half"
+# Computed from the schema, the training, control and synthetic cohorts.
+MEMBERSHIP = [
+    Metric(
+        "mia_auc",
+        "membership by distance, AUC",
+        "half",
+        "Patients closest to a synthetic record are taken for members.",
+        membership_scores,
+        short="MIA AUROC",
+        note=ONE_ATTACK,
+        compare="`mia_auc_control`",
+    ),
+    Metric(
+        "mia_auc_control",
+        "· control: outsiders only",
+        "half",
+        "The same with outsiders in both roles.",
+        membership_scores,
+        note=BY_CHANCE,
+    ),
+    Metric(
+        "mia_density_auc",
+        "membership by density, AUC",
+        "half",
+        "Patients are taken for members if synthetic records around them are denser than real "
+        "outsiders. Half of the control cohort is that reference.",
+        membership_scores,
+        short="Density MIA AUROC",
+        note=ONE_ATTACK,
+        compare="`mia_density_auc_control`",
+    ),
+    Metric(
+        "mia_density_auc_control",
+        "· control: outsiders only",
+        "half",
+        "The same with outsiders in both roles.",
+        membership_scores,
+        note=BY_CHANCE,
+    ),
+]

@@ -1,1 +1,1 @@
-"""Attacks on the promise itself: an auditor plays against the real fit and tries to win."""
+"""Attacks on the guarantee itself: an auditor plays against the real fit and tries to win."""

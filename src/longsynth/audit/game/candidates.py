@@ -1,6 +1,6 @@
 """Records an attacker would try: values at their bounds, masks and gaps at their extremes.
 
-Everything follows from the schema alone. None of it is a person's.
+They depend on the schema alone, never on a patient.
 """
 
 from collections.abc import Iterator
@@ -135,8 +135,8 @@ def _nasty(schema: Schema) -> Iterator[Cohort]:
     """Records that no hospital wrote: what is outside every bound must be clipped."""
     shape, strata = _shape(schema), len(schema.strata)
     for number in (1e308, -1e308, np.inf, np.nan):
-        found = record(schema, np.full(shape, HIGH), number, strata - 1)
-        yield replace(found, values=np.full((1, *shape), number))
+        extreme = record(schema, np.full(shape, HIGH), number, strata - 1)
+        yield replace(extreme, values=np.full((1, *shape), number))
     beyond = record(schema, np.full(shape, LOW), -1e308, 0)
     for label in (-1, strata + 7):
         yield replace(

@@ -1,9 +1,9 @@
 """The distinguishing game: an auditor who knows everything but which of two cohorts was fitted.
 
-Two cohorts differ in one patient. One of them goes through the real `fit`; from what is released
-the auditor says which. Differential privacy limits how often anyone can be right, so whoever is
-right more often has disproved the claim. The auditor here knows the sums and the noise, and plays
-the likelihood-ratio test, which no other test beats.
+Two cohorts differ in one patient. One of them goes through the real `fit`, and from the release the
+auditor says which one. Differential privacy limits how often anyone can be right, so an auditor who
+is right more often has disproved the claim. Our auditor knows the sums and the noise, and plays the
+likelihood-ratio test, which no other test beats.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,32 +15,38 @@ from numpy.random import SeedSequence
 from threadpoolctl import threadpool_limits
 
 from longsynth.audit.game.bounds import standard_error, trials_for
-from longsynth.audit.game.fast_noise import FAST
-from longsynth.audit.game.report import GameReport, Row
-from longsynth.audit.game.rows import Sides, claimed_mu, error_wanted, rows_of
-from longsynth.audit.game.scene import PassedNoNoise
-from longsynth.audit.game.search import Pair, Worst, worst_pairs
-from longsynth.audit.game.spread import Spread, spread_of
+from longsynth.audit.game.neighbours import NoiseBypassed, Pair, WorstPairs, worst_pairs
+from longsynth.audit.game.report import GameReport, GameRow, MeasuredNoise
 from longsynth.audit.game.trials import (
+    FAST,
     FitTrials,
+    changed_numbers,
     draw_work,
-    drawn_lines,
     fit_work,
     play_draws,
     play_fits,
 )
-from longsynth.audit.game.verdict import exact_findings, row_findings, spread_findings
+from longsynth.audit.game.verdict import (
+    Sides,
+    claimed_mu,
+    error_wanted,
+    exact_findings,
+    measured_noise,
+    noise_findings,
+    row_findings,
+    rows_of,
+)
 from longsynth.plan import Plan
 from longsynth.privacy.noise import OPENDP
-from longsynth.system.errors import Refused
+from longsynth.system.errors import Code, Refused
 from longsynth.system.workers import Watch, work_through
 
-LEAST_TRIALS = 10  # a side; with fewer no limit means anything
-FEWEST = 1000  # trials a side where noise is redrawn, however many numbers that takes
+LEAST_TRIALS = 10  # per side; with fewer no limit means anything
+FEWEST = 1000  # trials per side where noise is redrawn, however many numbers that takes
 
 
 class Fits(NamedTuple):
-    """Real fits a side: with fast noise, and with OpenDP's own."""
+    """Real fits per side: with fast noise, and with OpenDP's own."""
 
     fast: int
     opendp: int
@@ -72,9 +78,9 @@ def play(
     numbers: int = 1_000_000_000,
     watch: Watch = lambda done, total: None,
 ) -> GameReport:
-    """Play against the claim of a plan and report what was reached, line by line and in all.
+    """Play against the claim of a plan and report what was reached, per line and for all lines.
 
-    `trials` real fits a side use fast noise and `seed`; `opendp_trials` use OpenDP's own noise,
+    `trials` real fits per side use fast noise and `seed`; `opendp_trials` use OpenDP's own noise,
     which takes none. Each line is also played on its own worst pair, with as many fast draws as
     its μ needs, at least `trials` and at most `numbers` numbers. `tries` is how long the search for
     a pair goes on.
@@ -83,12 +89,16 @@ def play(
     trials = usual.fast if trials is None else trials
     opendp_trials = usual.opendp if opendp_trials is None else opendp_trials
     if min(trials, opendp_trials) < LEAST_TRIALS:
-        raise Refused(f"the game needs at least {LEAST_TRIALS} trials a side with either noise.")
+        raise Refused(
+            Code.TOO_FEW_TRIALS,
+            f"with fewer than {LEAST_TRIALS} trials per side, the game's limits mean nothing.",
+            f"Ask for at least {LEAST_TRIALS} trials per side with either noise.",
+        )
     for_search, for_fits, for_draws = SeedSequence(seed).spawn(3)
     with threadpool_limits(limits=1):  # short products: a second thread only waits
         try:
             worst = worst_pairs(plan, np.random.default_rng(for_search), tries=tries)
-        except PassedNoNoise as finding:
+        except NoiseBypassed as finding:
             return _report(plan, seed, findings=[str(finding)])
         sources = {OPENDP: (opendp_trials, None), FAST: (trials, for_fits)}
         fits = {
@@ -97,18 +107,18 @@ def play(
         }
         drawings = list(_drawings(worst, trials, numbers))
         draws = [
-            list(draw_work(drawn_lines(plan, d.pair, d.lines), d.trials, for_draws))
+            list(draw_work(changed_numbers(plan, d.pair, d.lines), d.trials, for_draws))
             for d in drawings
         ]
         pieces: list[Piece] = [partial(play_fits, work) for each in fits.values() for work in each]
         pieces += [partial(play_draws, work) for each in draws for work in each]
-        found = iter(work_through(pieces, jobs if jobs > 1 else 0, watch))
+        results = iter(work_through(pieces, jobs if jobs > 1 else 0, watch))
 
     findings = list(exact_findings(plan, worst))
     sides: list[Sides] = []
-    spreads: list[Spread] = []
+    spreads: list[MeasuredNoise] = []
     for noise, works in fits.items():
-        both = _by_side(works, found)
+        both = _by_side(works, results)
         one, other = (FitTrials.joined(part) for part in both)
         if refusal := one.refused or other.refused:
             findings.append(f"no {noise} noise was drawn: {refusal}")
@@ -116,15 +126,15 @@ def play(
         sides += _sides_of_fits(worst, noise, one, other)
         spreads += _spreads(plan, noise, one, other)
     for drawing, work in zip(drawings, draws, strict=True):
-        ratios = (np.concatenate(part) for part in _by_side(work, found))
+        ratios = (np.concatenate(part) for part in _by_side(work, results))
         sides.append(Sides(drawing.lines, drawing.pair, OWN, "noise redrawn", FAST, *ratios))
     rows = rows_of(plan, sides)
     findings += [sentence for row in rows for sentence in row_findings(row)]
-    findings += spread_findings(spreads)
+    findings += noise_findings(spreads)
     return _report(plan, seed, rows, spreads, findings)
 
 
-def _drawings(worst: Worst, trials: int, numbers: int) -> Iterator[Drawing]:
+def _drawings(worst: WorstPairs, trials: int, numbers: int) -> Iterator[Drawing]:
     """Each line on its own pair; the bundle too where the real fits are too few for its μ."""
     every = tuple(range(len(worst.lines)))
     for line in every:
@@ -136,7 +146,7 @@ def _drawings(worst: Worst, trials: int, numbers: int) -> Iterator[Drawing]:
 
 
 def _drawing(
-    worst: Worst, pair: Pair, lines: tuple[int, ...], trials: int, numbers: int
+    worst: WorstPairs, pair: Pair, lines: tuple[int, ...], trials: int, numbers: int
 ) -> Drawing:
     mu = claimed_mu(worst.plan.ledger, lines)
     wanted = trials_for(mu, error_wanted(pair.attained(worst.plan, lines)) * mu)
@@ -145,15 +155,17 @@ def _drawing(
     return Drawing(lines, pair, min(max(wanted, trials), most))
 
 
-def _by_side(works: Sequence[Any], found: Iterator[Any]) -> tuple[list[Any], list[Any]]:
+def _by_side(works: Sequence[Any], results: Iterator[Any]) -> tuple[list[Any], list[Any]]:
     """Take the results of these pieces, in their order, apart by side."""
     both: tuple[list[Any], list[Any]] = [], []
     for work in works:
-        both[work.side].append(next(found))
+        both[work.side].append(next(results))
     return both
 
 
-def _sides_of_fits(worst: Worst, noise: str, one: FitTrials, other: FitTrials) -> Iterator[Sides]:
+def _sides_of_fits(
+    worst: WorstPairs, noise: str, one: FitTrials, other: FitTrials
+) -> Iterator[Sides]:
     """Real fits play every line and the bundle at once, on the pair that is worst for all."""
     every = tuple(range(len(worst.lines)))
     tests = [(line,) for line in every] + ([every] if len(every) > 1 else [])
@@ -163,17 +175,17 @@ def _sides_of_fits(worst: Worst, noise: str, one: FitTrials, other: FitTrials) -
         yield Sides(lines, worst.bundle, whose, "real fits", noise, *ratios)
 
 
-def _spreads(plan: Plan, noise: str, one: FitTrials, other: FitTrials) -> Iterator[Spread]:
+def _spreads(plan: Plan, noise: str, one: FitTrials, other: FitTrials) -> Iterator[MeasuredNoise]:
     fits = len(one.statistics) + len(other.statistics)
     for entry, first, second in zip(plan.ledger.entries, one.squares, other.squares, strict=True):
-        yield spread_of(entry.statistic.name, noise, first + second, fits)
+        yield measured_noise(entry.statistic.name, noise, first + second, fits)
 
 
 def _report(
     plan: Plan,
     seed: int,
-    rows: Sequence[Row] = (),
-    spreads: Sequence[Spread] = (),
+    rows: Sequence[GameRow] = (),
+    spreads: Sequence[MeasuredNoise] = (),
     findings: Sequence[str] = (),
 ) -> GameReport:
     budget = plan.ledger.budget

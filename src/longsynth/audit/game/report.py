@@ -1,10 +1,8 @@
-"""GameReport: what was claimed, what the attacker reached, and where that does not fit together."""
+"""GameReport: what was claimed, what the attacker reached, and what contradicts the claim."""
 
 from dataclasses import asdict, dataclass
 from math import inf, isfinite
 from typing import Any, Literal
-
-from longsynth.audit.game.spread import Spread
 
 BUNDLE = "whole bundle"  # stands in a row's `line` where all lines are played together
 
@@ -12,14 +10,14 @@ Played = Literal["noise redrawn", "real fits"]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GameRow:
     """One test, played many times."""
 
     line: str
     pair: str  # the line's own worst pair, or the bundle's
     played: Played
     noise: str
-    trials: int  # a side
+    trials: int  # per side
     mu_claimed: float  # μ = √(2ρ)
     attained: float  # share of μ that the pair reaches, if the noise is as claimed
     tight: bool  # near enough to 1 that a smaller μ̂ is a finding
@@ -34,6 +32,22 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class MeasuredNoise:
+    """The noise on one line as it was drawn, in units of the claimed σ. The auditor knows the exact
+    sums, so every number's noise can be measured."""
+
+    line: str
+    noise: str
+    fits: int
+    numbers: int
+    measured: float  # of all numbers together; 1 is as claimed
+    error: float  # one standard error
+    lowest: float  # of a single number
+    highest: float
+    chance: float  # of a value as far from 1, in all or in one number, if the claim is true
+
+
+@dataclass(frozen=True, slots=True)
 class GameReport:
     method: str
     patients: int
@@ -41,27 +55,27 @@ class GameReport:
     delta: float
     accounting: str
     seed: int
-    rows: tuple[Row, ...]
-    spreads: tuple[Spread, ...]
-    failures: tuple[str, ...]  # sentences; none where the claim stood
+    rows: tuple[GameRow, ...]
+    spreads: tuple[MeasuredNoise, ...]
+    failures: tuple[str, ...]  # sentences; none if nothing contradicts the claim
 
     @property
     def holds(self) -> bool:
         return not self.failures
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values. What is infinite, as without noise, is null."""
-        plain = asdict(self) | {"holds": self.holds}
-        plain["rows"] = [_finite(row) for row in plain["rows"]]
-        return plain | {"failures": list(self.failures)}
+        """Plain values. Infinite values, as without noise, are null."""
+        content = asdict(self) | {"holds": self.holds}
+        content["rows"] = [_finite(row) for row in content["rows"]]
+        return content | {"failures": list(self.failures)}
 
 
 def read_report(content: dict[str, Any]) -> GameReport:
     """Return the report that `as_json` wrote."""
-    given = {name: content[name] for name in GameReport.__slots__}
-    given["rows"] = tuple(Row(**_infinite(row)) for row in content["rows"])
-    given["spreads"] = tuple(Spread(**spread) for spread in content["spreads"])
-    return GameReport(**given | {"failures": tuple(content["failures"])})
+    fields = {name: content[name] for name in GameReport.__slots__}
+    fields["rows"] = tuple(GameRow(**_infinite(row)) for row in content["rows"])
+    fields["spreads"] = tuple(MeasuredNoise(**line) for line in content["spreads"])
+    return GameReport(**fields | {"failures": tuple(content["failures"])})
 
 
 def _finite(row: dict[str, Any]) -> dict[str, Any]:

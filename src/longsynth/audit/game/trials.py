@@ -1,4 +1,4 @@
-"""Trials: one side of the game many times, by real fits or by drawing the noise of a line anew."""
+"""Trials: one side of the game many times, by real fits or by drawing the noise of a line again."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,33 +7,48 @@ from math import ceil
 import numpy as np
 from numpy.random import SeedSequence
 
-from longsynth.audit.game.fast_noise import FastNoise
-from longsynth.audit.game.scene import Given, given_by
-from longsynth.audit.game.search import Pair
+from longsynth.audit.game.neighbours import NoiseRequest, Pair, noise_requests
 from longsynth.fit import fit
 from longsynth.plan import Plan
 from longsynth.privacy.noise import Integers
 from longsynth.system.arrays import Floats
 
+FAST = "fast"  # how a report names `FastNoise`
 FITS, OPENDP_FITS = 500, 10  # in one piece of work
 NUMBERS = 30_000_000  # drawn in one piece of work
 BLOCK = 400_000  # numbers drawn at a time, so that they stay in the cache
+
+
+class FastNoise:
+    """Rounded normals with a seed, for many trials; only ever in memory, for the auditor. At the σ
+    of a ledger, 2¹⁶ and above, one number differs from OpenDP's discrete Gaussian by less than
+    1e-10 in total variation."""
+
+    def __init__(self, seed: SeedSequence) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def add(self, sums: Integers, *, sigma: float, sensitivity: float, rho: float) -> Integers:
+        normal = self._rng.standard_normal(len(sums))
+        normal *= sigma
+        noised = np.rint(normal, out=normal).astype(np.int64)
+        noised += sums
+        return noised
 
 
 @dataclass(frozen=True, slots=True)
 class RatioTest:
     """The likelihood-ratio test of one line: two known sums, normal noise of the claimed σ."""
 
-    weights: Floats  # (sums - sums')/σ², a number each
+    weights: Floats  # (sums - sums')/σ², one per number
     half: float  # |sums - sums'|²/2σ²
 
     @classmethod
-    def of(cls, one: Given, other: Given, sigma: float) -> "RatioTest":
+    def of(cls, one: NoiseRequest, other: NoiseRequest, sigma: float) -> "RatioTest":
         difference = (one.sums - other.sums).astype(np.float64)
         return cls(difference / sigma**2, float(difference @ difference) / (2 * sigma**2))
 
     def statistic(self, noise: Floats, side: int) -> Floats:
-        """The log likelihood ratio of released numbers, given as what was added to own sums."""
+        """The log likelihood ratio of released numbers, given as the noise on this side's sums."""
         centre = self.half if side == 0 else -self.half
         return np.asarray(noise @ self.weights + centre)
 
@@ -52,8 +67,8 @@ class FitWork:
 @dataclass(frozen=True, slots=True)
 class FitTrials:
     statistics: Floats  # (fits, lines): log likelihood ratios
-    squares: tuple[Floats, ...]  # a line each: squared noise in claimed σ², summed over the fits
-    refused: str = ""  # OpenDP would not draw
+    squares: tuple[Floats, ...]  # per line: squared noise in claimed σ², summed over the fits
+    refused: str = ""  # why OpenDP drew no noise
 
     @classmethod
     def joined(cls, parts: Sequence["FitTrials"]) -> "FitTrials":
@@ -66,7 +81,7 @@ class FitTrials:
 
 
 def play_fits(work: FitWork) -> FitTrials:
-    """Run `fit` again and again and test what it released."""
+    """Run `fit` many times and test what it released."""
     plan, side = work.plan, work.side
     cohort = work.pair.one if side == 0 else work.pair.other
     entries = plan.ledger.entries
@@ -93,16 +108,16 @@ def _known(
     work: FitWork, outputs: Sequence[Integers] | None
 ) -> tuple[list[Integers], list[RatioTest]]:
     """The exact sums of the side that is played, and the tests between the two sides."""
-    sides = [given_by(c, work.plan, outputs) for c in (work.pair.one, work.pair.other)]
+    sides = [noise_requests(c, work.plan, outputs) for c in (work.pair.one, work.pair.other)]
     tests = [
         RatioTest.of(one, other, entry.sigma)
         for one, other, entry in zip(*sides, work.plan.ledger.entries, strict=True)
     ]
-    return [given.sums for given in sides[work.side]], tests
+    return [request.sums for request in sides[work.side]], tests
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class ChangedNumbers:
     """The numbers of one line that a pair changes."""
 
     sums: tuple[Integers, Integers]  # of either side
@@ -112,29 +127,29 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class DrawWork:
-    """Fast noise on what a real fit handed to its noise source, drawn anew for every trial."""
+    """Fast noise on what a real fit handed to its noise source, drawn again for every trial."""
 
-    lines: tuple[Drawn, ...]
+    lines: tuple[ChangedNumbers, ...]
     side: int
     trials: int
     seed: SeedSequence
 
 
-def drawn_lines(plan: Plan, pair: Pair, lines: Sequence[int]) -> tuple[Drawn, ...]:
-    found = []
+def changed_numbers(plan: Plan, pair: Pair, lines: Sequence[int]) -> tuple[ChangedNumbers, ...]:
+    numbers = []
     for line in lines:
-        one, other = pair.given_one[line], pair.given_other[line]
+        one, other = pair.requests_one[line], pair.requests_other[line]
         changed = np.flatnonzero(one.sums != other.sums)
-        both = Given(one.sums[changed], one.sigma), Given(other.sums[changed], other.sigma)
-        test = RatioTest.of(*both, plan.ledger.entries[line].sigma)
-        found.append(Drawn((both[0].sums, both[1].sums), one.sigma, test))
-    return tuple(found)
+        first, second = (NoiseRequest(side.sums[changed], side.sigma) for side in (one, other))
+        test = RatioTest.of(first, second, plan.ledger.entries[line].sigma)
+        numbers.append(ChangedNumbers((first.sums, second.sums), one.sigma, test))
+    return tuple(numbers)
 
 
 def play_draws(work: DrawWork) -> Floats:
     """Return the log likelihood ratio of every trial."""
     source = FastNoise(work.seed)
-    found = np.zeros(work.trials)
+    ratios = np.zeros(work.trials)
     for line in work.lines:
         sums = line.sums[work.side]
         at_once = max(BLOCK // max(len(sums), 1), 1)
@@ -143,19 +158,21 @@ def play_draws(work: DrawWork) -> Floats:
             repeated = np.tile(sums, trials)
             noised = source.add(repeated, sigma=line.sigma, sensitivity=0.0, rho=0.0)
             noise = (noised - repeated).astype(np.float64).reshape(trials, len(sums))
-            found[start : start + trials] += line.test.statistic(noise, work.side)
-    return found
+            ratios[start : start + trials] += line.test.statistic(noise, work.side)
+    return ratios
 
 
 def fit_work(plan: Plan, pair: Pair, trials: int, seeds: SeedSequence | None) -> Iterator[FitWork]:
-    """Cut the real fits of both sides into pieces; every piece has a seed of its own."""
+    """Cut the real fits of both sides into pieces, each with a seed of its own."""
     most = OPENDP_FITS if seeds is None else FITS
     for side in (0, 1):
         for fits in _pieces(trials, most):
             yield FitWork(plan, pair, side, fits, None if seeds is None else seeds.spawn(1)[0])
 
 
-def draw_work(lines: tuple[Drawn, ...], trials: int, seeds: SeedSequence) -> Iterator[DrawWork]:
+def draw_work(
+    lines: tuple[ChangedNumbers, ...], trials: int, seeds: SeedSequence
+) -> Iterator[DrawWork]:
     numbers = max(sum(len(line.sums[0]) for line in lines), 1)
     for side in (0, 1):
         for part in _pieces(trials, max(NUMBERS // numbers, 1)):

@@ -1,23 +1,112 @@
-"""The verdict: sentences about what contradicts the claim. None means that the claim stood."""
+"""The verdict: the trials of each test become μ̂ and bounds on ε, and sentences say what contradicts
+the claim. No sentence means that nothing does."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 
-from longsynth.audit.game.report import BUNDLE, Row
-from longsynth.audit.game.scene import squared_length
-from longsynth.audit.game.search import Worst
-from longsynth.audit.game.spread import Spread
+from longsynth.audit.game.bounds import counted_epsilon, gaussian_epsilon, separation
+from longsynth.audit.game.neighbours import Pair, WorstPairs, squared_length
+from longsynth.audit.game.report import BUNDLE, GameRow, MeasuredNoise, Played
 from longsynth.plan import Plan
 from longsynth.privacy.budget import epsilon_of
+from longsynth.privacy.ledger import Ledger
+from longsynth.system.arrays import Floats
 
+ERROR = 0.03  # of μ: the largest standard error of a μ̂ that is relied on
+SHOWN = 0.05  # bounds are shown at a confidence of one minus this
 FALSE_ALARM = 1e-4  # chance that a whole table fails though every claim is true
 TIGHT = 0.95  # of μ, reached by a pair: then μ̂ must show it
 LEAST = 0.9  # of μ, on a tight pair
 FAR = 4.75  # standard errors below what a tight pair reaches: not by chance, in any of the rows
 
 
-def exact_findings(plan: Plan, worst: Worst) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Both sides of one test: log likelihood ratios, larger where `one` was fitted."""
+
+    lines: tuple[int, ...]  # that it reads
+    pair: Pair
+    whose: str  # worst pair
+    played: Played
+    noise: str
+    one: Floats  # (trials,)
+    other: Floats
+
+
+def claimed_rho(ledger: Ledger, lines: Sequence[int]) -> Fraction:
+    return sum((ledger.entries[line].rho or Fraction(0) for line in lines), Fraction(0))
+
+
+def claimed_mu(ledger: Ledger, lines: Sequence[int]) -> float:
+    return sqrt(2 * claimed_rho(ledger, lines))
+
+
+def error_wanted(attained: float) -> float:
+    """The standard error, as a share of μ, at which chance takes no tight pair below .9 μ."""
+    return min(ERROR, (attained - LEAST) / FAR) if attained >= TIGHT else ERROR
+
+
+def rows_of(plan: Plan, played: Sequence[Sides]) -> list[GameRow]:
+    """Return one row per test. The bounds behind a verdict hold for all rows together."""
+    alpha = FALSE_ALARM / (4 * max(len(played), 1))  # two bounds per row: half of all false alarms
+    return [_row(plan, sides, alpha) for sides in played]
+
+
+def _row(plan: Plan, sides: Sides, alpha: float) -> GameRow:
+    ledger = plan.ledger
+    if ledger.budget is None:
+        raise TypeError("a ledger without a budget makes no claim to attack")
+    delta, whole = ledger.budget.delta, len(sides.lines) == len(ledger.entries)
+    mu, attained = claimed_mu(ledger, sides.lines), sides.pair.attained(plan, sides.lines)
+    measured = separation(sides.one, sides.other)
+    counted, surely = counted_epsilon(sides.one, sides.other, delta, (SHOWN, alpha))
+    rho = claimed_rho(ledger, sides.lines)
+    return GameRow(
+        line=BUNDLE if whole else ledger.entries[sides.lines[0]].statistic.name,
+        pair=sides.whose,
+        played=sides.played,
+        noise=sides.noise,
+        trials=measured.trials,
+        mu_claimed=mu,
+        attained=attained,
+        tight=attained >= TIGHT,
+        mu=measured.mu,
+        mu_error=measured.error,
+        enough=measured.error <= ERROR * mu,
+        epsilon_claimed=ledger.budget.epsilon
+        if whole
+        else epsilon_of(rho, delta, ledger.budget.accounting),
+        epsilon_gaussian=gaussian_epsilon(measured.at_least(SHOWN), delta),
+        epsilon_counted=counted,
+        mu_surely=measured.at_least(alpha),
+        epsilon_surely=surely,
+    )
+
+
+def measured_noise(line: str, noise: str, squares: Floats, fits: int) -> MeasuredNoise:
+    """Measure noise from its squares summed over some fits, one sum per number, in claimed σ²."""
+    from scipy.special import chdtr, chdtrc
+
+    numbers = len(squares)
+    together = float(squares.sum())
+    whole = 2 * min(chdtr(fits * numbers, together), chdtrc(fits * numbers, together))
+    single = 2 * numbers * min(chdtr(fits, squares.min()), chdtrc(fits, squares.max()))
+    return MeasuredNoise(
+        line=line,
+        noise=noise,
+        fits=fits,
+        numbers=numbers,
+        measured=sqrt(together / (fits * numbers)),
+        error=1 / sqrt(2 * fits * numbers),
+        lowest=sqrt(float(squares.min()) / fits),
+        highest=sqrt(float(squares.max()) / fits),
+        chance=min(2 * min(float(whole), float(single)), 1.0),
+    )
+
+
+def exact_findings(plan: Plan, worst: WorstPairs) -> Iterator[str]:
     """What needs no trial: integers that the real fit handed to its noise source."""
     budget = plan.ledger.budget
     if budget is not None:
@@ -25,7 +114,7 @@ def exact_findings(plan: Plan, worst: Worst) -> Iterator[str]:
         if spent > budget.epsilon * (1 + 1e-9):
             yield (
                 f"the ledger's own lines add up to ε = {spent:.6g} under "
-                f"'{budget.accounting}', above the promised {budget.epsilon:g}"
+                f"'{budget.accounting}', above the claimed {budget.epsilon:g}"
             )
     for line, entry in enumerate(plan.ledger.entries):
         name, rho = entry.statistic.name, entry.rho or Fraction(0)
@@ -37,18 +126,18 @@ def exact_findings(plan: Plan, worst: Worst) -> Iterator[str]:
                 f"{sqrt(moved / entry.statistic.sensitivity_squared):.4g} times the claimed "
                 "sensitivity"
             )
-        given = min(pair.given_one[line].sigma for pair in pairs)
-        if given <= 0 or moved > 2 * rho * Fraction(given) ** 2:
-            reached = sqrt(moved) / given if given > 0 else float("inf")
+        sigma = min(pair.requests_one[line].sigma for pair in pairs)
+        if sigma <= 0 or moved > 2 * rho * Fraction(sigma) ** 2:
+            reached = sqrt(moved) / sigma if sigma > 0 else float("inf")
             yield (
                 f"'{name}': one patient moves the sums by {reached:.4g} σ of the noise that the "
                 f"fit asks for, where the claim allows μ = {sqrt(2 * rho):.4g}"
             )
 
 
-def row_findings(row: Row) -> Iterator[str]:
+def row_findings(row: GameRow) -> Iterator[str]:
     where = f"'{row.line}'" if row.line != BUNDLE else f"the {BUNDLE}"
-    how = f"{row.trials:,} trials a side, {row.played}, {row.noise} noise"
+    how = f"{row.trials:,} trials per side, {row.played}, {row.noise} noise"
     if row.mu_surely > row.mu_claimed:
         yield (
             f"{where}: an attacker reached μ̂ = {row.mu:.4g} ± {row.mu_error:.2g}, surely above "
@@ -69,11 +158,11 @@ def row_findings(row: Row) -> Iterator[str]:
         )
 
 
-def spread_findings(spreads: Sequence[Spread]) -> Iterator[str]:
-    for spread in spreads:
-        if spread.chance < FALSE_ALARM / (4 * len(spreads)):
+def noise_findings(lines: Sequence[MeasuredNoise]) -> Iterator[str]:
+    for line in lines:
+        if line.chance < FALSE_ALARM / (4 * len(lines)):
             yield (
-                f"'{spread.line}': its noise has {spread.measured:.4g} ± {spread.error:.1g} times "
-                f"the claimed σ, from {spread.lowest:.3g} to {spread.highest:.3g} in single "
-                f"numbers ({spread.fits:,} fits, {spread.noise} noise)"
+                f"'{line.line}': its noise has {line.measured:.4g} ± {line.error:.1g} times "
+                f"the claimed σ, from {line.lowest:.3g} to {line.highest:.3g} in single "
+                f"numbers ({line.fits:,} fits, {line.noise} noise)"
             )

@@ -1,8 +1,8 @@
-"""SparkCohort: patients that stay on a cluster. What comes back from there only adds up.
+"""SparkCohort: patients that stay on a cluster. Only sums come back.
 
-Both tables are read on the executors, brought together by patient, sorted, and kept on the
-executors' disks until the cohort is closed. Each pass of a fit sends the kernel there, with the
-schema and with what is already released, and receives one exact sum.
+The executors read both tables, bring them together by patient, sort them, and keep them on their
+disks until the cohort is closed. Each pass of a fit sends them the kernel, the schema and what is
+already released, and receives one exact sum.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,36 +19,32 @@ from pyspark.sql import functions as F
 from longsynth.engines.distributed import Facts
 from longsynth.engines.kernel import Contributions
 from longsynth.engines.spark import executor
-from longsynth.engines.spark.asking import asked
-from longsynth.engines.spark.partials import COLUMNS, Totals
-from longsynth.engines.spark.tables import read_table
+from longsynth.engines.spark.executor import TOTALS, Totals
+from longsynth.engines.spark.frames import read_table
+from longsynth.engines.spark.session import ask
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
+from longsynth.reading.cells import cohort_columns, unread_cells, unread_labels
+from longsynth.reading.cohort_folder import cohort_schema
 from longsynth.reading.columns import Types, people_roles, row_roles
-from longsynth.reading.reading import (
-    cohort_schema,
-    reading,
-    require_distinct,
-    unread_cells,
-    unread_labels,
-)
 from longsynth.reading.records import Cohort
+from longsynth.reading.session import require_distinct
 from longsynth.schema.schema import Schema
-from longsynth.system.errors import Refused
-from longsynth.system.provenance import VERSION
+from longsynth.system.errors import Code, Refused
+from longsynth.system.origin import VERSION
 
-PATIENTS_A_PARTITION = 20_000
+PATIENTS_PER_PARTITION = 20_000
 _SPARK = {pa.int32(): "int", pa.int64(): "long", pa.float64(): "double", pa.binary(): "binary"}
-FAN_IN = 32  # partial sums that are added in one place
+FAN_IN = 32  # partial sums added in one place
 PEOPLE, ROWS = "patients", "observations"
 
 
 class SparkCohort:
-    """The patients of two tables that Spark can read, added up as often as a fit has passes.
+    """The patients of two tables that Spark can read, added up once per pass of a fit.
 
     `cohort` is a folder with schema.yaml, or a schema. The tables are the folder's
-    observations.parquet and patients.parquet, each a file or a folder of files, unless they are
-    given as data frames or as names in Spark's catalogue. Close it to give up the sorted copy.
+    observations.parquet and patients.parquet, each a file or a folder of files, unless you give
+    data frames or names in Spark's catalogue. Close it to drop the sorted copy.
     """
 
     def __init__(
@@ -61,20 +57,24 @@ class SparkCohort:
         partitions: int | None = None,
     ) -> None:
         if partitions is not None and partitions < 1:
-            raise Refused("the patients need at least one partition.")
+            raise Refused(
+                Code.OPTION_UNUSABLE,
+                "the patients need at least one partition.",
+                "Give a larger number, or none.",
+            )
         places = _places(cohort, observations, patients)
         self.schema = cohort if isinstance(cohort, Schema) else cohort_schema(Path(cohort))
         rows, row_types = read_table(spark, ROWS, places[ROWS], row_roles(self.schema))
         people, people_types = read_table(spark, PEOPLE, places[PEOPLE], people_roles(self.schema))
         self._rows, self._people = (rows, row_types), (people, people_types)
-        self._read = reading(self.schema, row_types, people_types)
-        ours = _cells(people, people_types, self._read.people)
+        self._columns = cohort_columns(self.schema, row_types, people_types)
+        ours = _cells(people, people_types, self._columns.people)
         self.patients = _counted(ours)
         at_least = spark.sparkContext.defaultParallelism
-        self.partitions = partitions or max(at_least, -(-self.patients // PATIENTS_A_PARTITION))
+        self.partitions = partitions or max(at_least, -(-self.patients // PATIENTS_PER_PARTITION))
         usable = "WHERE id IS NOT NULL AND isfinite(time)"
-        theirs = _cells(rows, row_types, self._read.rows, usable)
-        self._sorted = asked(
+        theirs = _cells(rows, row_types, self._columns.rows, usable)
+        self._sorted = ask(
             "bring the tables together",
             lambda: (
                 ours.unionByName(theirs, allowMissingColumns=True)
@@ -83,8 +83,8 @@ class SparkCohort:
                 .persist(StorageLevel.DISK_ONLY)
             ),
         )
-        # Read everything now: what Spark cannot read shows before a book is charged.
-        asked("read the tables", self._sorted.count)
+        # Read everything now, so that a failure shows before a budget book is charged.
+        ask("read the tables", self._sorted.count)
 
     def __enter__(self) -> Self:
         return self
@@ -94,7 +94,7 @@ class SparkCohort:
 
     def close(self) -> None:
         with suppress(Refused):  # if Spark is gone, so is the copy
-            asked("drop its sorted copy", lambda: self._sorted.unpersist(blocking=True))
+            ask("drop its sorted copy", lambda: self._sorted.unpersist(blocking=True))
 
     def sum_over(self, statistics: Sequence[Statistic], contributions: Contributions) -> list[Sums]:
         """Return the exact sum of every statistic over all patients, in one pass.
@@ -107,8 +107,8 @@ class SparkCohort:
             statistics=statistics,
             contributions=contributions,
         )
-        found = _added("add up the patients", self._sorted, work, self.partitions)
-        return [Sums(s, found.rows[s.name], found.total[s.name]) for s in statistics]
+        totals = _added("add up the patients", self._sorted, work, self.partitions)
+        return [Sums(s, totals.rows[s.name], totals.total[s.name]) for s in statistics]
 
     def tally(self, count: Callable[[Cohort], Facts]) -> Facts:
         """Return raw facts, added up over all patients. Not for release."""
@@ -116,11 +116,11 @@ class SparkCohort:
         return _added("count patients", self._sorted, work, self.partitions).total
 
     def repairs(self) -> dict[str, Any]:
-        """Count what was read differently than it stands in the tables. Not for release."""
+        """Count what was read differently from how it is stored. Not for release."""
         of_rows = unread_cells(self.schema, static=False)
         of_people = unread_cells(self.schema, static=True)
         of_labels = unread_labels(self.schema)
-        read = f"(SELECT {self._read.rows} FROM batch)"
+        read = f"(SELECT {self._columns.rows} FROM batch)"
         usable = f"(SELECT count(*) FROM {read} WHERE isfinite(time))"
         rows = _cell_counts(*self._rows, {"*": "count(*)", "*usable": usable, **of_rows})
         people = _cell_counts(*self._people, of_people | of_labels)
@@ -145,7 +145,11 @@ def _places(
     given = {ROWS: rows, PEOPLE: people}
     if isinstance(cohort, Schema):
         if rows is None or people is None:
-            raise Refused("a schema alone says not where patients are: give both tables.")
+            raise Refused(
+                Code.COHORT_INCOMPLETE,
+                "a schema alone does not say where the patients are.",
+                "Give both tables.",
+            )
         return {ROWS: rows, PEOPLE: people}
     return {
         name: Path(cohort) / f"{name}.parquet" if table is None else table
@@ -157,11 +161,11 @@ def _cells(frame: DataFrame, types: Types, selected: str, where: str = "") -> Da
     """Return a table in longsynth's own names and units, read on the executors."""
     work = executor.ReadCells(types, f"SELECT * FROM (SELECT {selected} FROM batch) {where}")
     columns = ", ".join(f"{field.name} {_SPARK[field.type]}" for field in work.columns)
-    return asked("read the tables", lambda: frame.mapInArrow(executor.unquoted(work), columns))
+    return ask("read the tables", lambda: frame.mapInArrow(executor.guarded(work), columns))
 
 
 def _counted(people: DataFrame) -> int:
-    every, known, distinct = asked(
+    every, known, distinct = ask(
         "count the patients",
         lambda: people.agg(F.count("*"), F.count("id"), F.count_distinct("id")).collect()[0],
     )
@@ -178,20 +182,21 @@ def _added(doing: str, frame: DataFrame, work: executor.Work, partitions: int = 
     """Return the totals of all partitions, added up in a tree."""
 
     def tree() -> pa.Table:
-        partials, parts = frame.mapInArrow(executor.unquoted(work), COLUMNS), partitions
-        add = executor.unquoted(executor.add_totals)
+        partials, parts = frame.mapInArrow(executor.guarded(work), TOTALS), partitions
+        add = executor.guarded(executor.add_totals)
         while parts > FAN_IN:
             parts = -(-parts // FAN_IN)
             partials = partials.withColumn("part", F.col("part") % parts)
-            partials = partials.repartition(parts, "part").mapInArrow(add, COLUMNS)
+            partials = partials.repartition(parts, "part").mapInArrow(add, TOTALS)
         return partials.toArrow()
 
     totals = Totals()
-    totals.add_rows(asked(doing, tree))
+    totals.add_rows(ask(doing, tree))
     other = totals.versions - {VERSION}
     if other:
         raise Refused(
-            f"the executors have longsynth {', '.join(sorted(other))}, this is {VERSION}: "
-            "install the same version everywhere."
+            Code.SPARK_FAILED,
+            f"the executors have longsynth {', '.join(sorted(other))}, but this is {VERSION}.",
+            "Install the same version everywhere.",
         )
     return totals

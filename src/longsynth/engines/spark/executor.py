@@ -1,11 +1,12 @@
 """What an executor does with its part of the tables.
 
-It reads cells as the local engine does, packs whole patients and adds them up with the same kernel.
-Nothing here may say a value: whatever goes wrong, Spark and its logs get the name of an error.
+It reads cells as the local engine does, puts whole patients into slots and adds them up with the
+same kernel. No value may leave in a message: whatever goes wrong, Spark and its logs get only the
+name of an error.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, pairwise
 
@@ -16,35 +17,46 @@ from duckdb import DuckDBPyConnection
 
 from longsynth.engines.distributed import Facts
 from longsynth.engines.kernel import Contributions, added, batch_sums
-from longsynth.engines.spark.partials import Batches, Totals
+from longsynth.engines.spark.session import FAILURE
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
 from longsynth.reading.columns import Types
-from longsynth.reading.plain import plain_table
-from longsynth.reading.reading import connect
+from longsynth.reading.parquet import safe_table
 from longsynth.reading.records import BATCH, Cohort
-from longsynth.reading.slots import Grouped, pack, placed
+from longsynth.reading.session import connect
+from longsynth.reading.slots import Grouped, placed
 from longsynth.schema.schema import Schema
-from longsynth.system.arrays import Bools
+from longsynth.system.arrays import Bools, Ints
+from longsynth.system.origin import VERSION
 from longsynth.system.reader_errors import without_cells
 
+Batches = Iterator[pa.RecordBatch]
 Work = Callable[[Batches], Batches]
-ROWS = 65_536  # that are brought together
-CELLS = 1 << 22  # that are packed together at the most, so that wide records need no more memory
+ROWS = 65_536  # that are read together
+CELLS = 1 << 22  # put into slots together, at most, so that wide records need no more memory
 MEMORY = 256  # MB for the cells of one batch
-FAILURE = "longsynth failed on an executor with"
+TOTALS = "part int, name string, rows long, total binary, version string"  # in Spark's words
+_TOTALS = pa.schema(
+    {
+        "part": pa.int32(),
+        "name": pa.string(),
+        "rows": pa.int64(),
+        "total": pa.binary(),
+        "version": pa.string(),
+    }
+)
 
 
 class ExecutorError(Exception):
-    """Says the name of an error and nothing else."""
+    """Carries the name of an error and nothing else."""
 
 
-def unquoted(work: Work) -> Work:
-    """Return the same work, whose errors quote nothing."""
-    return partial(_unquoted, work)
+def guarded(work: Work) -> Work:
+    """Return the same work; its errors carry only their names."""
+    return partial(_guarded, work)
 
 
-def _unquoted(work: Work, batches: Batches) -> Batches:
+def _guarded(work: Work, batches: Batches) -> Batches:
     with without_cells(_named, every=True):
         yield from work(batches)
 
@@ -55,10 +67,9 @@ def _named(error: Exception) -> ExecutorError:
 
 @dataclass(frozen=True, slots=True)
 class ReadCells:
-    """Reads the cells of a table as a query says, which calls it `batch`.
+    """Reads the cells of a table, called `batch`, with a query.
 
-    Text ids travel as their bytes: a cluster may have ideas of its own about which letters are
-    equal.
+    Text ids travel as bytes: a cluster may compare letters by rules of its own.
     """
 
     types: Types
@@ -71,27 +82,69 @@ class ReadCells:
 
     @property
     def columns(self) -> pa.Schema:
-        """What comes out: what the query makes of no rows."""
+        """The columns that come out: those of the query over no rows."""
         nothing = pa.RecordBatch.from_pylist([], schema=pa.schema(self.types))
         with connect("", memory=MEMORY, threads=1) as connection:
             return self._read(nothing, connection).schema
 
     def _read(self, batch: pa.RecordBatch, connection: DuckDBPyConnection) -> pa.Table:
-        connection.register("batch", _plain(batch, self.types))
-        found = connection.sql(self.query).to_arrow_table()
-        text = pa.types.is_string(found.schema.field("id").type)
-        return found.set_column(0, "id", found.column("id").cast(pa.binary())) if text else found
+        connection.register("batch", _safe(batch, self.types))
+        table = connection.sql(self.query).to_arrow_table()
+        text = pa.types.is_string(table.schema.field("id").type)
+        return table.set_column(0, "id", table.column("id").cast(pa.binary())) if text else table
 
 
-def _plain(batch: pa.RecordBatch, types: Types) -> pa.Table:
-    """Return the cells of a batch in the types that they stand for, and plain."""
+def _safe(batch: pa.RecordBatch, types: Types) -> pa.Table:
+    """Return the cells of a batch in their own types, in a form in which none can stop DuckDB."""
     cells = [
         pa.nulls(len(batch), kind)
         if pa.types.is_null(kind)
         else batch.column(column).cast(kind, safe=False)  # no cell may stop it
         for column, kind in types.items()
     ]
-    return plain_table(pa.RecordBatch.from_arrays(cells, list(types)), list(types))
+    return safe_table(pa.RecordBatch.from_arrays(cells, list(types)), list(types))
+
+
+@dataclass(slots=True)
+class Totals:
+    """Partial sums on their way to the driver: by name, whole numbers that can only be added, and
+    the number of patients behind each."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    total: dict[str, Ints] = field(default_factory=dict)
+    versions: set[str] = field(default_factory=set)  # of longsynth on the executors
+
+    def add(self, name: str, total: Ints, rows: int = 0, version: str = VERSION) -> None:
+        known = self.total.get(name)
+        self.total[name] = total if known is None else known + total
+        self.rows[name] = self.rows.get(name, 0) + rows
+        self.versions.add(version)
+
+    def count(self, name: str) -> int:
+        """Return a sum that is a single number; 0 if no row contributed."""
+        return int(self.total[name][0]) if name in self.total else 0
+
+    def add_rows(self, batch: pa.RecordBatch | pa.Table) -> None:
+        for row in batch.to_pylist():
+            total = np.frombuffer(row["total"], "<i8").astype(np.int64)
+            self.add(row["name"], total, row["rows"], row["version"])
+
+    def as_rows(self, part: int) -> Batches:
+        """Yield them as one batch. `part` is the partition they come from, for grouping."""
+        version = ", ".join(sorted(self.versions))
+        yield pa.RecordBatch.from_pylist(
+            [
+                {
+                    "part": part,
+                    "name": name,
+                    "rows": self.rows[name],
+                    "total": total.astype("<i8").tobytes(),
+                    "version": version,
+                }
+                for name, total in self.total.items()
+            ],
+            schema=_TOTALS,
+        )
 
 
 def count_cells(batches: Batches, *, types: Types, counts: Mapping[str, str]) -> Batches:
@@ -99,11 +152,10 @@ def count_cells(batches: Batches, *, types: Types, counts: Mapping[str, str]) ->
     totals = Totals()
     with connect("", memory=MEMORY, threads=1) as connection:
         for batch in batches:
-            connection.register("batch", _plain(batch, types))
-            found = connection.execute(
-                f"SELECT {', '.join(counts.values())} FROM batch"
-            ).fetchall()[0]
-            for name, number in zip(counts, found, strict=True):
+            connection.register("batch", _safe(batch, types))
+            query = f"SELECT {', '.join(counts.values())} FROM batch"
+            numbers = connection.execute(query).fetchall()[0]
+            for name, number in zip(counts, numbers, strict=True):
                 totals.add(name, np.array([number], np.int64))
     yield from totals.as_rows(_part())
 
@@ -115,10 +167,10 @@ def sum_patients(
     statistics: Sequence[Statistic],
     contributions: Contributions,
 ) -> Batches:
-    """Add up this part's patients: one exact sum for each statistic."""
+    """Add up the patients of this partition: one exact sum per statistic."""
     sums: dict[str, Sums] = {}
-    for number, found in enumerate(_patients(batches, schema)):
-        cohort = pack(found, schema)
+    for number, rows in enumerate(_patients(batches, schema)):
+        cohort = placed(rows, schema).cohort()
         sums = added(sums, batch_sums(cohort, statistics, contributions, number))
     totals = Totals()
     for name, total in sums.items():
@@ -129,10 +181,10 @@ def sum_patients(
 def tally_patients(
     batches: Batches, *, schema: Schema, tally: Callable[[Cohort], Facts]
 ) -> Batches:
-    """Add up raw facts about this part's patients."""
+    """Add up raw facts about the patients of this partition."""
     totals = Totals()
-    for found in _patients(batches, schema):
-        cohort = pack(found, schema)
+    for rows in _patients(batches, schema):
+        cohort = placed(rows, schema).cohort()
         for name, number in tally(cohort).items():
             totals.add(name, number, cohort.patients)
     yield from totals.as_rows(_part())
@@ -141,11 +193,11 @@ def tally_patients(
 def count_rows(batches: Batches, *, schema: Schema) -> Batches:
     """Count what becomes of rows."""
     totals = Totals()
-    for patients in _patients(batches, schema):
-        found = placed(patients, schema)
-        counts = found.counts() | {
-            "patients_without_rows": patients.patients - found.people,
-            "rows_taken": len(patients.time),
+    for rows in _patients(batches, schema):
+        batch = placed(rows, schema)
+        counts = batch.counts() | {
+            "patients_without_rows": rows.patients - batch.people,
+            "rows_taken": len(rows.time),
         }
         for name, number in counts.items():
             totals.add(name, np.array([number], np.int64))
@@ -161,7 +213,7 @@ def add_totals(batches: Batches) -> Batches:
 
 
 def _part() -> int:
-    """The number of the part that is worked on."""
+    """The number of the current partition."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -173,13 +225,13 @@ def _patients(batches: Batches, schema: Schema) -> Iterator[Grouped]:
     table, which has no time, before all others."""
     most = max(min(BATCH, CELLS // schema.width), 1)
     for table in chain.from_iterable(_few(whole, most) for whole in _whole(batches)):
-        found = _known(table, schema)
-        if found.patients:
-            yield found
+        rows = _known(table, schema)
+        if rows.patients:
+            yield rows
 
 
 def _whole(batches: Batches) -> Iterator[pa.Table]:
-    """Yield the same rows, many at a time, cut where a patient ends."""
+    """Yield the same rows, many at a time, never splitting a patient."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         if not len(batch):
@@ -197,8 +249,8 @@ def _whole(batches: Batches) -> Iterator[pa.Table]:
 
 
 def _few(table: pa.Table, most: int) -> Iterator[pa.Table]:
-    """Yield the same rows, of so many patients at a time: a record is as wide as the schema says,
-    however few rows it has."""
+    """Yield the same rows, for at most so many patients at a time: a record is as wide as the
+    schema says, however few rows it has."""
     starts = np.flatnonzero(_begins(table))
     for start, end in pairwise([*starts[::most].tolist(), len(table)]):
         yield table.slice(start, end - start)
@@ -213,7 +265,7 @@ def _begins(table: pa.Table) -> Bools:
 
 
 def _known(table: pa.Table, schema: Schema) -> Grouped:
-    """Return those who stand in the patient table, and their rows."""
+    """Return the patients of the patient table, and their rows."""
     fresh = _begins(table)
     time = table.column("time").to_numpy()
     of_people = np.isnan(time)

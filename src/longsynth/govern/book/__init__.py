@@ -3,8 +3,7 @@
 events   what is written down, and the hash chain over it
 balance  the rules: which grant and which charge a book accepts
 file     one SQLite file, written so that a charge is on the disk before anything is released
-examine  what `verify` looks at, and what every charge looks at first
-book     the four things that can be done with a book
+book     what can be done with a book, and the checks that come before each charge
 """
 
 from longsynth.govern.book.book import Book, init_book

@@ -30,14 +30,13 @@ from longsynth.govern.book.file import APPLICATION, TABLES
 from longsynth.govern.provenance import Account, Receipt, require_name
 from longsynth.privacy.budget import LARGEST_EPSILON, Accounting, Budget, epsilon_of
 from longsynth.privacy.ledger import Ledger
-from longsynth.system.errors import OverBudget, Refused
-from longsynth.system.finding import Finding
+from longsynth.system.errors import Code, Finding, OverBudget, Refused
 from longsynth.system.text import as_typed, command_line
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
-    """A book as found. Events and balance reach as far as the entries can be relied on."""
+class BookState:
+    """What a book holds. Events and balance reach as far as the entries can be relied on."""
 
     findings: list[Finding] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
@@ -53,62 +52,62 @@ class Examined:
         return self.hashes[-1] if self.hashes else ""
 
 
-def examine(connection: sqlite3.Connection) -> Examined:
-    """Return what a book holds and one finding for each check. Call it inside a transaction."""
-    examined = Examined()
-    examined.findings.extend(_as_laid_out(connection))
-    if examined.failure:  # a table or trigger that is not ours: no row can be relied on
-        return examined
+def read_state(connection: sqlite3.Connection) -> BookState:
+    """Return what a book holds, with one finding for each check. Call it inside a transaction."""
+    state = BookState()
+    state.findings.extend(_as_laid_out(connection))
+    if state.failure:  # a table or trigger that is not ours: no row can be relied on
+        return state
     rows = connection.execute("SELECT number, content, hash FROM events ORDER BY number").fetchall()
     ends = connection.execute("SELECT number, hash FROM head").fetchall()
-    examined.findings.extend(_chained(rows, ends, examined))
-    if not examined.failure:
-        examined.findings.extend(_followed(examined))
-    return examined
+    state.findings.extend(_chained(rows, ends, state))
+    if not state.failure:
+        state.findings.extend(_followed(state))
+    return state
 
 
-def caps_hold(examined: Examined) -> Iterator[Finding]:
-    """Of each dataset: is the cap what its ε and δ buy, and was no more of it spent?"""
-    for name, standing in examined.balance.standings.items():
-        cap, rho = standing.grant.cap, standing.grant.rho
+def check_caps(state: BookState) -> Iterator[Finding]:
+    """For each dataset: is the cap what its ε and δ allow, and was no more of it spent?"""
+    for name, account in state.balance.accounts.items():
+        cap, rho = account.grant.cap, account.grant.rho
         promise = f"ε = {as_typed(cap.epsilon)}, δ = {as_typed(cap.delta)}"
         try:
-            examined.balance.require_sound_cap(name)
+            state.balance.require_sound_cap(name)
         except Refused as refusal:
-            yield Finding(False, str(refusal))
+            yield Finding(False, refusal.problem)
             continue
         yield Finding(
-            standing.left >= 0,
-            f"'{name}': {standing.fits} {'fit' if standing.fits == 1 else 'fits'} spent "
-            f"ρ = {float(standing.spent):.6g} of the {float(rho):.6g} that {promise} allow under "
+            account.left >= 0,
+            f"'{name}': {account.fits} {'fit' if account.fits == 1 else 'fits'} spent "
+            f"ρ = {float(account.spent):.6g} of the {float(rho):.6g} that {promise} allow under "
             f"'{cap.accounting}'.",
         )
 
 
-def heads_found(examined: Examined, heads: Iterable[str]) -> Iterator[Finding]:
+def check_heads(state: BookState, heads: Iterable[str]) -> Iterator[Finding]:
     """A chain cannot tell that its end is missing; a head that was noted elsewhere can."""
     for head in heads:
-        if head in examined.hashes:
-            number = examined.hashes.index(head) + 1
+        if head in state.hashes:
+            number = state.hashes.index(head) + 1
             yield Finding(
-                True, f"head {head[:12]}… is that of entry {number}: all up to it stands."
+                True, f"head {head[:12]}… is that of entry {number}: no entry before it changed."
             )
         else:
             yield Finding(
                 False,
                 f"head {head[:12]}… is NOT in the book: entries were removed or rewritten since it "
-                "was noted, or it is of another book.",
+                "was noted, or it belongs to another book.",
             )
 
 
-def last(examined: Examined) -> Finding:
-    return Finding(True, f"the head after entry {len(examined.events)} is {examined.head}.")
+def last(state: BookState) -> Finding:
+    return Finding(True, f"the head after entry {len(state.events)} is {state.head}.")
 
 
 def _as_laid_out(connection: sqlite3.Connection) -> Iterator[Finding]:
     # also before a charge: one written to a damaged page is lost
     good = connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    yield Finding(good, f"SQLite finds the file {'whole' if good else 'DAMAGED'}.")
+    yield Finding(good, f"SQLite finds the file {'intact' if good else 'DAMAGED'}.")
     marks = [
         connection.execute(f"PRAGMA {m}").fetchone() for m in ("application_id", "user_version")
     ]
@@ -117,57 +116,57 @@ def _as_laid_out(connection: sqlite3.Connection) -> Iterator[Finding]:
         good,
         f"the file {'is' if good else 'is NOT'} marked as a budget book of format {FORMAT}.",
     )
-    found = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    present = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
     known = [("table", name, statement) for name, statement in TABLES.items()]
-    strange = sorted(f"{kind} {name!r}" for kind, name, _ in set(found) - set(known))
-    lacking = sorted(f"{kind} {name!r}" for kind, name, _ in set(known) - set(found))
+    strange = sorted(f"{kind} {name!r}" for kind, name, _ in set(present) - set(known))
+    lacking = sorted(f"{kind} {name!r}" for kind, name, _ in set(known) - set(present))
     yield Finding(
         not strange and not lacking,
-        "it has the tables of a book and nothing else."
+        "the file has the tables of a book and nothing else."
         if not strange and not lacking
-        else "it does NOT have the tables of a book and nothing else; it lacks "
-        f"{', '.join(lacking) or 'nothing'} and has besides {', '.join(strange) or 'nothing'}.",
+        else f"the file does NOT have exactly the tables of a book. Missing: "
+        f"{', '.join(lacking) or 'none'}. Extra: {', '.join(strange) or 'none'}.",
     )
 
 
-def _chained(rows: list[Any], ends: list[Any], examined: Examined) -> Iterator[Finding]:
+def _chained(rows: list[Any], ends: list[Any], state: BookState) -> Iterator[Finding]:
     numbers = [number for number, _, _ in rows]
     good = bool(rows) and numbers == list(range(1, len(rows) + 1))
     yield Finding(
         good,
-        f"entries 1 to {len(rows)} are there without a gap."
+        f"entries 1 to {len(rows)} are present without a gap."
         if good
-        else "entries are MISSING, or numbered otherwise than 1, 2, 3 and so on.",
+        else "entries are MISSING, or not numbered 1, 2, 3 and so on.",
     )
     previous = ""
     for number, text, stated in rows:
         if not isinstance(text, str) or link(previous, text) != stated:
-            yield Finding(False, f"entry {number} does NOT have the hash that its text gives.")
+            yield Finding(False, f"entry {number} does NOT match its hash.")
             return
         event = parse(text)
         if event is None:
             yield Finding(False, f"entry {number} is NOT an event that longsynth writes.")
             return
-        examined.events.append(event)
-        examined.hashes.append(stated)
+        state.events.append(event)
+        state.hashes.append(stated)
         previous = stated
-    yield Finding(True, "each entry has the hash that its text and the entry before it give.")
+    yield Finding(True, "each entry matches its hash, which covers the entries before it.")
     good = ends == [(len(rows), previous)]
     yield Finding(
         good,
-        "the last entry is the one that the book itself names as its last."
+        "the last entry is the one that the book names as its last."
         if good
-        else "the last entry is NOT the one that the book names as its last: some were cut off.",
+        else "the last entry is NOT the one that the book names as its last: some were removed.",
     )
 
 
-def _followed(examined: Examined) -> Iterator[Finding]:
-    """Replay the book from its first entry under the rules that each entry had to pass."""
-    for number, event in enumerate(examined.events, 1):
+def _followed(state: BookState) -> Iterator[Finding]:
+    """Replay the book from its first entry, under the rules that each entry had to follow."""
+    for number, event in enumerate(state.events, 1):
         try:
-            examined.balance.take(event)
+            state.balance.take(event)
         except Refused as refusal:
-            yield Finding(False, f"entry {number} should NOT have been accepted: {refusal}")
+            yield Finding(False, f"entry {number} should NOT have been accepted: {refusal.problem}")
             return
     yield Finding(True, "every entry was within its caps when it was written.")
 
@@ -176,7 +175,7 @@ PATIENCE = 60.0  # seconds to wait while other processes charge
 
 
 def init_book(path: Path | str, owner: str | None = None) -> "Book":
-    """Create a book, readable by its owner alone. When this returns, it is on the disk."""
+    """Create a book that only its owner can read. When this returns, it is on the disk."""
     if owner is not None:
         require_name(owner)
     path, event = Path(path), Opened(owner, new_nonce(), today())
@@ -212,7 +211,11 @@ class Book:
         spent, whatever becomes of the fit.
         """
         if ledger.budget is None or not ledger.private or ledger.spent <= 0:
-            raise Refused("a fit without a budget is NOT PRIVATE: no book can account for it.")
+            raise Refused(
+                Code.NOT_PRIVATE,
+                "a fit without a budget is NOT PRIVATE, so no book can account for it.",
+                "Use a private method, with a budget.",
+            )
         if method is not None:
             require_name(method)
         asked = ledger.budget
@@ -230,39 +233,44 @@ class Book:
             return self._write(wanted)
         except OverBudget as refusal:
             raise OverBudget(
-                f"refused a fit of '{dataset}': {refusal} Nothing was charged or released. "
-                f"{self._remedy(wanted)}"
+                Code.OVER_BUDGET,
+                f"refused a fit of '{dataset}': {refusal.problem} Nothing was charged or released.",
+                self._remedy(wanted),
             ) from None
 
-    def read(self) -> Examined:
+    def read(self) -> BookState:
         """Return everything in the book; refuse one whose entries do not follow each other."""
         with self._transaction("DEFERRED") as connection:
-            return self._sound(examine(connection))
+            return self._sound(read_state(connection))
 
     def verify(self, heads: Iterable[str] = ()) -> list[Finding]:
         """Return one finding for each check. `heads` were noted elsewhere and must occur."""
         heads = [head.strip().lower() for head in heads]
         if not all(re.fullmatch("[0-9a-f]{64}", head) for head in heads):
-            raise Refused("a head is 64 digits from 0 to 9 and a to f, as `budget show` prints it.")
+            raise Refused(
+                Code.HEAD_MALFORMED,
+                "a head is 64 digits from 0 to 9 and a to f.",
+                "Give it as `longsynth budget show` prints it.",
+            )
         try:
             with self._transaction("DEFERRED") as connection:
-                examined = examine(connection)
+                state = read_state(connection)
         except file.Damaged as damage:
             return [Finding(False, str(damage))]
-        findings = [*examined.findings, *heads_found(examined, heads)]
-        return findings if examined.failure else [*findings, *caps_hold(examined), last(examined)]
+        findings = [*state.findings, *check_heads(state, heads)]
+        return findings if state.failure else [*findings, *check_caps(state), last(state)]
 
     def _write(self, event: Granted | Charged) -> Receipt:
         text = text_of(event)
         with self._transaction("IMMEDIATE") as connection:  # no other process can write from here
-            examined = self._sound(examine(connection))
-            examined.balance.take(event)
-            lineage = examined.balance.lineage(event.dataset)
-            for standing in lineage:
-                examined.balance.require_sound_cap(standing.grant.dataset)
+            state = self._sound(read_state(connection))
+            state.balance.take(event)
+            lineage = state.balance.lineage(event.dataset)
+            for account in lineage:
+                state.balance.require_sound_cap(account.grant.dataset)
             if parse(text) != event:
                 raise AssertionError("a book must be able to read what it writes")
-            number, head = len(examined.events) + 1, link(examined.head, text)
+            number, head = len(state.events) + 1, link(state.head, text)
             file.append(connection, number, text, head)
         accounts = (Account(s.grant.dataset, s.grant.cap, s.spent) for s in lineage)
         return Receipt(number, head, tuple(accounts))
@@ -276,22 +284,23 @@ class Book:
         ):
             yield connection
 
-    def _sound(self, examined: Examined) -> Examined:
-        if examined.failure:
+    def _sound(self, state: BookState) -> BookState:
+        if state.failure:
             raise Refused(
-                f"{self.path} cannot be relied on: {examined.failure} Nothing was charged; see "
-                f"`{command_line('budget', 'verify', self.path)}`."
+                Code.BOOK_DAMAGED,
+                f"{self.path} cannot be relied on: {state.failure} Nothing was charged.",
+                f"Run `{command_line('budget', 'verify', self.path)}` to see why.",
             )
-        return examined
+        return state
 
     def _remedy(self, wanted: Charged) -> str:
         left = min(s.left for s in self.read().balance.lineage(wanted.dataset))
         if left >= wanted.rho:
-            return "Ask for a smaller epsilon, which makes the noise finer against its rounding."
+            return "Ask for a smaller epsilon: then rounding matters less to the noise."
         asked = wanted.budget
         largest = _largest_epsilon(left * asked.rho / wanted.rho, asked.delta, asked.accounting)
         if largest is None:
-            return "The budget is used up, and a cap is never raised."
+            return "The budget is used up, and a cap is never raised: fit other patients."
         return (
             f"Ask for an epsilon of at most {largest:g} at this delta and accounting; a cap is "
             "never raised."
@@ -299,7 +308,7 @@ class Book:
 
 
 def _largest_epsilon(rho: Fraction, delta: float, accounting: Accounting) -> float | None:
-    """Return an ε of four digits that costs no more than ρ, or None if even the least does."""
+    """Return the largest ε of four digits that costs at most ρ, or None if there is none."""
     four = Context(prec=4, rounding=ROUND_FLOOR)
     exact = min(epsilon_of(rho, delta, accounting), LARGEST_EPSILON) if rho > 0 else 0.0
     epsilon = four.create_decimal(repr(float(exact)))

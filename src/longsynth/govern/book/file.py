@@ -16,7 +16,8 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
 from longsynth.govern.book.events import FORMAT
-from longsynth.system.errors import Refused
+from longsynth.system.errors import Code, Refused
+from longsynth.system.folders import not_written
 from longsynth.system.text import command_line
 
 APPLICATION = 0x4C534242  # marks the file as a budget book
@@ -25,7 +26,7 @@ TABLES = {
     "(number INTEGER PRIMARY KEY, content TEXT NOT NULL, hash TEXT NOT NULL)",
     "head": "CREATE TABLE head (number INTEGER NOT NULL, hash TEXT NOT NULL)",
 }
-UNSURE = "Nothing was released; `longsynth budget show` says whether an entry was written."
+UNSURE = "Nothing was released. `longsynth budget show` shows whether an entry was written."
 
 
 class Damaged(Refused):
@@ -38,10 +39,12 @@ def create(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
         raise Refused(
-            f"{path} exists already: a book is never overwritten. Choose another path."
+            Code.OUTPUT_EXISTS,
+            f"{path} already exists, and a book is never overwritten.",
+            "Choose another path.",
         ) from None
     except OSError as error:
-        raise Refused(f"{path} cannot be created: {error.strerror}.") from None
+        raise not_written(path, error) from None
 
 
 def lay_out(connection: sqlite3.Connection) -> None:
@@ -60,12 +63,12 @@ def sync_folder(path: Path) -> None:
         finally:
             os.close(folder)
     except OSError as error:
-        raise Refused(f"{path} could not be put on the disk: {error.strerror}.") from None
+        raise not_written(path, error) from None
 
 
 @contextmanager
 def opened(path: Path, patience: float) -> Iterator[sqlite3.Connection]:
-    """Yield a connection for one transaction. Whatever SQLite cannot do is refused in words."""
+    """Yield a connection for one transaction. An error of SQLite becomes a refusal."""
     target = f"{path.absolute().as_uri()}?mode=rw"  # never creates; falls back to reading
     try:
         with closing(
@@ -77,8 +80,10 @@ def opened(path: Path, patience: float) -> Iterator[sqlite3.Connection]:
             (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
             if mode == "wal":
                 raise Refused(
+                    Code.BOOK_UNUSABLE,
                     f"{path} was switched to a write-ahead log, which keeps charges in a second "
-                    f"file. Switch it back: sqlite3 {path} 'PRAGMA journal_mode=DELETE'."
+                    "file.",
+                    f"Switch it back: sqlite3 {path} 'PRAGMA journal_mode=DELETE'.",
                 )
             connection.execute("PRAGMA journal_mode = DELETE")
             yield connection
@@ -106,47 +111,57 @@ def append(connection: sqlite3.Connection, number: int, text: str, head: str) ->
 
 def require_book_file(path: Path) -> None:
     """Refuse what cannot be a book by its kind, before SQLite touches it."""
+    given = "Give the file that `longsynth budget init` wrote."
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         raise Refused(
-            f"there is no budget book at {path}: create one with "
-            f"`{command_line('budget', 'init', path)}`."
+            Code.FILE_MISSING,
+            f"there is no budget book at {path}.",
+            f"Create one with `{command_line('budget', 'init', path)}`.",
         ) from None
     except OSError as error:
-        raise Refused(f"{path} cannot be read: {error.strerror}.") from None
-    if S_ISDIR(found.st_mode):
-        raise Refused(f"{path} is a folder: give the file that `longsynth budget init` wrote.")
-    if not S_ISREG(found.st_mode):
-        raise Refused(f"{path} is not a budget book.")
-    if found.st_nlink > 1:  # each name has a journal of its own: a crash could then lose a charge
-        raise Refused(f"{path} has a second name (a hard link): remove all but one.")
-    if found.st_size == 0:
         raise Refused(
-            f"{path} is empty: either `longsynth budget init` is at work or was interrupted. If it "
-            "was, remove the file and start again."
+            Code.FILE_UNREADABLE, f"{path} cannot be read: {error.strerror}.", given
+        ) from None
+    if S_ISDIR(status.st_mode):
+        raise Refused(Code.BOOK_UNUSABLE, f"{path} is a folder.", given)
+    if not S_ISREG(status.st_mode):
+        raise Refused(Code.BOOK_UNUSABLE, f"{path} is not a budget book.", given)
+    if status.st_nlink > 1:  # each name has a journal of its own: a crash could then lose a charge
+        problem = f"{path} has a second name (a hard link)."
+        raise Refused(Code.BOOK_UNUSABLE, problem, "Remove all names but one.")
+    if status.st_size == 0:
+        raise Refused(
+            Code.BOOK_UNUSABLE,
+            f"{path} is empty: `longsynth budget init` is running or was interrupted.",
+            "If it was interrupted, remove the file and start again.",
         )
 
 
 def _lenient(raw: bytes) -> str:
-    """What is no text cannot have the right hash: found there instead of ending a check."""
+    """Bytes that are not text cannot have the right hash: the check finds them there."""
     return raw.decode(errors="replace")
 
 
 def _refusal(path: Path, error: Exception, patience: float) -> Refused:
     match getattr(error, "sqlite_errorcode", 0) & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return Refused(f"{path} was in use by others for {patience:g} s: try again. {UNSURE}")
+            problem = f"{path} was in use by other processes for {patience:g} s."
+            return Refused(Code.OUTPUT_BUSY, problem, f"Try again. {UNSURE}")
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
             return Refused(
-                f"{path} cannot be written: the file and its folder must be yours to write."
+                Code.OUTPUT_NOT_WRITTEN,
+                f"{path} cannot be written.",
+                "Ask for permission to write to the file and its folder.",
             )
         case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
-            return Refused(
-                f"{path} could not be read or written: the disk is full or failing. {UNSURE}"
-            )
+            problem = f"{path} could not be read or written: the disk is full or failing."
+            return Refused(Code.OUTPUT_NOT_WRITTEN, problem, f"Free some space. {UNSURE}")
         case _:
             return Damaged(
-                f"{path} is not a budget book, or it is damaged. Go on with the newest copy in "
-                "which `longsynth budget verify --head` finds the last head that was noted."
+                Code.BOOK_DAMAGED,
+                f"{path} is not a budget book, or it is damaged.",
+                "Continue with the newest copy in which `longsynth budget verify` finds the last "
+                "head that was noted.",
             )

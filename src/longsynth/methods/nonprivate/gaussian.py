@@ -18,8 +18,7 @@ from longsynth.sampling.mean import gram_of_strata, means_in_use
 from longsynth.sampling.model import Model
 from longsynth.sampling.score import ScorePath, noise_levels
 from longsynth.sampling.strata import population_masses, synthesis_strata
-from longsynth.schema.conditions import condition_matrix
-from longsynth.schema.schema import Schema
+from longsynth.schema.schema import Schema, condition_matrix
 
 COMPONENTS = 8  # of temporal-pca
 

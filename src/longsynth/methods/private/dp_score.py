@@ -21,8 +21,7 @@ from longsynth.sampling.mean import gram_of_strata, means_in_use
 from longsynth.sampling.model import Model
 from longsynth.sampling.score import ScorePath, noise_levels
 from longsynth.sampling.strata import population_masses, synthesis_strata
-from longsynth.schema.conditions import condition_matrix
-from longsynth.schema.schema import Schema
+from longsynth.schema.schema import Schema, condition_matrix
 
 SQUARES = "squares"
 SHARES = {STRATA: 5, VALUES: 40, SQUARES: 30, MASKS: 15, GAPS: 7, GAP_SQUARES: 3}  # of 100

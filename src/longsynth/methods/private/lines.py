@@ -15,8 +15,7 @@ from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
 from longsynth.reading.records import Cohort
 from longsynth.sampling.lengths import AllSlots, Lengths, length_edges, lengths_of
-from longsynth.schema.conditions import condition_matrix, largest_norm_squared
-from longsynth.schema.schema import Schema
+from longsynth.schema.schema import Schema, condition_matrix, largest_norm_squared
 
 STRATA, VALUES, MASKS, GAPS, GAP_SQUARES = "strata", "values", "masks", "gaps", "gap squares"
 LENGTHS = "lengths"

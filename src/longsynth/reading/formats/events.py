@@ -1,33 +1,34 @@
-"""Tidy tables: a patient table beside rows of events (long) or of measurements (wide)."""
+"""Tables as CSV or Parquet: a patient table, and one of events (long) or of observations (wide)."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from longsynth.reading.mapping import (
+from longsynth.reading.adapter import (
     Prepared,
-    Step,
+    Request,
     Target,
     check_units,
     keys_of,
     level,
     register_keys,
 )
-from longsynth.reading.plain import is_number, is_stamp, is_text, shown
-from longsynth.reading.sql import hours, id_cast, quoted
-from longsynth.reading.stage import Stage, Table
+from longsynth.reading.cells import hours, id_cast
+from longsynth.reading.parquet import is_number, is_stamp, is_text, type_name
+from longsynth.reading.session import Session, Table, quoted
+from longsynth.schema.columns import Time
 from longsynth.schema.mapping import Codes
-from longsynth.schema.schema import Schema, Time
-from longsynth.system.errors import CohortError
+from longsynth.system.errors import Code, CohortError
 
 
-def prepare_events(
-    source: str, schema: Schema, targets: Sequence[Target], stage: Stage, step: Step
-) -> Prepared:
-    """Prepare `patients` and either `events` or `observations`, as .parquet or .csv."""
-    folder = Path(source)
+def prepare(request: Request) -> Prepared:
+    """Read `patients` and either `events` or `observations`, each as .parquet or .csv."""
+    folder, schema, targets = Path(request.source), request.schema, request.targets
+    session, step = request.session, request.step
     if not folder.is_dir():
-        raise CohortError(f"{folder} is not a folder: give the folder with the tables.")
+        raise CohortError(
+            Code.SOURCE_INCOMPLETE, f"{folder} is not a folder.", "Give the folder with the tables."
+        )
     start, timed = schema.source.start.column, schema.time.column
     long = any((folder / f"events.{end}").is_file() for end in ("parquet", "csv"))
     stamps = schema.time.unit == "timestamp" and not start
@@ -39,57 +40,63 @@ def prepare_events(
     step("reading patients")
     patient = schema.patient.column
     marks = list(dict.fromkeys(t.column for t in once))
-    people = _table(stage, folder, "patients", [patient, *marks, *([start] if start else [])])
+    people = _table(session, folder, "patients", [patient, *marks, *([start] if start else [])])
     _require_cells(people, "patients", marks)
     name = "events" if long else "observations"
     step(f"reading {name}")
     names = schema.source
     cells = [names.variable, names.value, *([names.unit] if names.unit else [])]
     cells = cells if long else [t.column for t in over_time]
-    rows = _table(stage, folder, name, [patient, timed, *cells])
+    rows = _table(session, folder, name, [patient, timed, *cells])
     _require_cells(rows, name, cells)
 
     key = id_cast(rows.types[patient], people.types[patient]).format(quoted(patient))
     begin = _hours(Time(column=start, unit=schema.time.unit), people) if start else "0.0"
     columns = "".join(f", {_cell(t)} AS c{t.number}" for t in once)
-    stage.run(f"""
+    session.run(f"""
         CREATE TEMP TABLE people AS
         SELECT {key} AS id, {begin} AS start, NULL::DOUBLE AS stop, NULL::DOUBLE AS age,
                NULL::DOUBLE AS death {columns} FROM {people.scan}""")
     at = _hours(schema.time, rows)
     notes: dict[str, Any] = {"csv": {"patients.csv": people.notes, f"{name}.csv": rows.notes}}
-    notes["cells_that_could_not_be_read"] = _unread(stage, people, once, _cell)
+    notes["cells_that_could_not_be_read"] = _unread(session, people, once, _cell)
     if not long:
-        notes["cells_that_could_not_be_read"] |= _unread(stage, rows, over_time, _converted)
+        notes["cells_that_could_not_be_read"] |= _unread(session, rows, over_time, _converted)
         values = ", ".join(f"{_converted(t)} AS w{t.number}" for t in over_time)
-        stage.run(f"""
+        session.run(f"""
             CREATE VIEW wide AS SELECT {key} AS id, {at} AS clock, {values} FROM {rows.scan}""")
         return Prepared(lambda _: False, bool(start), stamps, wide=True, notes=notes)
     unit = f"CAST({quoted(names.unit)} AS VARCHAR)" if names.unit else "NULL::VARCHAR"
     value = quoted(names.value)
-    stage.run(f"""
+    session.run(f"""
         CREATE VIEW events AS
         SELECT {key} AS id, {at} AS clock, CAST({quoted(names.variable)} AS VARCHAR) AS key,
                TRY_CAST({value} AS DOUBLE) AS number, CAST({value} AS VARCHAR) AS raw,
                {unit} AS unit FROM {rows.scan}""")
     wanted = {t.number: _codes(t) for t in targets if t not in once}
     step("matching names")
-    register_keys(stage, keys_of(stage.texts("SELECT DISTINCT key FROM events"), wanted))
+    register_keys(session, keys_of(session.texts("SELECT DISTINCT key FROM events"), wanted))
     return Prepared(lambda t: t not in once, bool(start), stamps, notes=notes)
 
 
 def _check(target: Target, *, long: bool, stamps: bool, unit: str) -> None:
     source = target.codes
     if target.fact in ("age", "death"):
-        raise target.refused(f"'fact: {target.fact}' is for meds and omop; name a column instead")
+        raise target.refused(
+            f"'fact: {target.fact}' is for meds and omop", "Name a column instead."
+        )
     if target.fact == "occurs" and not (long and source.named):
-        raise target.refused("'fact: occurs' needs codes or a pattern, and a table of events")
+        raise target.refused(
+            "'fact: occurs' needs codes or a pattern, and a table of events", "Add them."
+        )
     if source.within is not None and stamps:
-        raise target.refused("'within' needs a start: add source: {start: {column: …}}")
+        raise target.refused("'within' needs a start", "Add source: {start: {column: …}}.")
     if long:
         check_units(target, unit)
     elif len(source.units) > 1:
-        raise target.refused("its units cannot be converted: a column of a wide table has one unit")
+        raise target.refused(
+            "its units cannot be converted: a column of a wide table has one unit", "Give one unit."
+        )
 
 
 def _codes(target: Target) -> Codes:
@@ -97,24 +104,26 @@ def _codes(target: Target) -> Codes:
 
 
 def _unread(
-    stage: Stage, table: Table, targets: Sequence[Target], cell: Callable[[Target], str]
+    session: Session, table: Table, targets: Sequence[Target], cell: Callable[[Target], str]
 ) -> dict[str, int]:
-    """Count the cells that hold something which is no number or level, by name. Raw facts."""
+    """Count, by name, the cells that are neither empty nor a number or level. Raw facts."""
     if not targets:
         return {}
     each = [f"count({quoted(t.column)}) - count({cell(t)})" for t in targets]
-    counts = stage.row(f"SELECT {', '.join(each)} FROM {table.scan}")
+    counts = session.row(f"SELECT {', '.join(each)} FROM {table.scan}")
     return {t.name: number for t, number in zip(targets, counts, strict=True) if number}
 
 
-def _table(stage: Stage, folder: Path, name: str, needed: Sequence[str]) -> Table:
+def _table(session: Session, folder: Path, name: str, needed: Sequence[str]) -> Table:
     path, text = folder / f"{name}.parquet", folder / f"{name}.csv"
     if path.is_file():
-        return stage.parquet(path, path.name, needed)
+        return session.parquet(path, path.name, needed)
     if text.is_file():
-        return stage.csv(text, text.name, needed)
+        return session.csv(text, text.name, needed)
     missing = name if name == "patients" else "events or observations"
-    raise CohortError(f"{folder} has no {missing} as .parquet or .csv: add the table.")
+    raise CohortError(
+        Code.SOURCE_INCOMPLETE, f"{folder} has no {missing} as .parquet or .csv.", "Add the table."
+    )
 
 
 def _require_cells(table: Table, name: str, columns: Sequence[str]) -> None:
@@ -122,8 +131,9 @@ def _require_cells(table: Table, name: str, columns: Sequence[str]) -> None:
         kind = table.types[column]
         if not (is_number(kind) or is_text(kind)):
             raise CohortError(
-                f"column {column!r} of {name} is stored as {shown(kind)}: store it as numbers or "
-                "text."
+                Code.COLUMN_TYPE,
+                f"column {column!r} of {name} is stored as {type_name(kind)}.",
+                "Store it as numbers or text.",
             )
 
 

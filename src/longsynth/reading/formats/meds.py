@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from longsynth.reading.mapping import (
+from longsynth.reading.adapter import (
     Prepared,
-    Step,
+    Request,
     Target,
     age,
     check_units,
@@ -17,110 +17,122 @@ from longsynth.reading.mapping import (
     register_keys,
     since_start,
 )
-from longsynth.reading.plain import is_number, is_text, shown
-from longsynth.reading.sql import quoted
-from longsynth.reading.stage import Stage, Table
+from longsynth.reading.parquet import is_number, is_text, type_name
+from longsynth.reading.session import Session, Table, quoted
 from longsynth.schema.mapping import Codes
-from longsynth.schema.schema import Schema
-from longsynth.system.errors import CohortError
+from longsynth.system.errors import Code, CohortError
 
 COLUMNS = ("subject_id", "time", "code", "numeric_value")
 SUBJECTS = "metadata/subject_splits.parquet"
-WHOLE = (pa.int64(), pa.int32(), pa.int16(), pa.uint32())  # what fits into 64 bits with a sign
+WHOLE = (pa.int64(), pa.int32(), pa.int16(), pa.uint32())  # they fit into 64 bits with a sign
 START, STOP, BIRTH, DEATH = -1, -2, -3, -4  # targets beside those of the schema
 BORN = Codes(pattern="MEDS_BIRTH(//.*)?")
 DIED = Codes(pattern="MEDS_DEATH(//.*)?")
-ANY = Codes(pattern="(?!MEDS_BIRTH)[^\\0]*")  # a birth lies long before a record
+ANY = Codes(pattern="(?!MEDS_BIRTH)[^\\0]*")  # a birth comes long before a record
 
 
-def prepare_meds(
-    source: str, schema: Schema, targets: Sequence[Target], stage: Stage, step: Step
-) -> Prepared:
-    folder = Path(source)
+def prepare(request: Request) -> Prepared:
+    folder, schema, targets = Path(request.source), request.schema, request.targets
+    session, step = request.session, request.step
     shards = sorted((folder / "data").rglob("*.parquet"))
     if not shards:
-        raise CohortError(f"{folder} has no data/*.parquet: give the root of a MEDS dataset.")
-    subjects = _subjects(folder, stage)
-    named = {t.number: t.codes for t in targets if by_key(t)}
+        raise CohortError(
+            Code.SOURCE_INCOMPLETE,
+            f"{folder} has no data/*.parquet.",
+            "Give the root of a MEDS dataset.",
+        )
+    subjects = _subjects(folder, session)
+    named = {t.number: t.codes for t in targets if by_code(t)}
     for target in targets:
         _check(target, schema.source.unit)
-    _check_vocabulary(folder, targets, stage)
+    _check_vocabulary(folder, targets, session)
     extra = ["text_value", *([schema.source.unit] if schema.source.unit else [])]
     tables = []
     for i, shard in enumerate(shards, 1):
         step(f"reading shard {i} of {len(shards)}")
-        tables.append(_shard(stage, shard, str(shard.relative_to(folder)), extra))
-    stage.run("CREATE VIEW events AS " + " UNION ALL ".join(map(_events, tables)))
+        tables.append(_shard(session, shard, str(shard.relative_to(folder)), extra))
+    session.run("CREATE VIEW events AS " + " UNION ALL ".join(map(_events, tables)))
 
     step("matching codes")
     start = schema.source.start if schema.source.start.named else ANY
     wanted = named | {START: start, STOP: schema.source.end, BIRTH: BORN, DEATH: DIED}
-    register_keys(stage, keys_of(stage.texts("SELECT DISTINCT key FROM events"), wanted))
+    register_keys(session, keys_of(session.texts("SELECT DISTINCT key FROM events"), wanted))
     step("finding the start of each record")
-    _people(stage, subjects)
-    return Prepared(by_key)
+    _people(session, subjects)
+    return Prepared(by_code)
 
 
-def by_key(target: Target) -> bool:
+def by_code(target: Target) -> bool:
     return target.fact not in ("age", "death")
 
 
 def _check(target: Target, unit: str) -> None:
-    if not by_key(target):
+    if not by_code(target):
         return
     if not target.codes.named:
         raise target.refused(
-            "say which codes it comes from, with source: {codes: […]} or source: {pattern: …}"
+            "nothing says which codes it comes from",
+            "Add source: {codes: […]} or source: {pattern: …}.",
         )
     check_units(target, unit)
 
 
-def _check_vocabulary(folder: Path, targets: Sequence[Target], stage: Stage) -> None:
-    """A variable whose every code is unknown to the dataset's own list of codes is a mistake."""
+def _check_vocabulary(folder: Path, targets: Sequence[Target], session: Session) -> None:
+    """Refuse a variable none of whose codes is in the dataset's own list of codes."""
     path = folder / "metadata" / "codes.parquet"
     if not path.is_file():
         return
-    table = stage.parquet(path, "metadata/codes.parquet", ["code"])
+    table = session.parquet(path, "metadata/codes.parquet", ["code"])
     _require_text(table, "metadata/codes.parquet", "code")
-    known = stage.texts(f"SELECT code FROM {table.scan} WHERE code IS NOT NULL")
+    known = session.texts(f"SELECT code FROM {table.scan} WHERE code IS NOT NULL")
     for target in targets:
-        if by_key(target) and all(matches(code, target.codes) is None for code in known):
+        if by_code(target) and all(matches(code, target.codes) is None for code in known):
             raise target.refused(
-                "metadata/codes.parquet has none of its codes; correct the codes or the pattern"
+                "metadata/codes.parquet has none of its codes", "Correct the codes or the pattern."
             )
 
 
-def _shard(stage: Stage, path: Path, label: str, extra: Sequence[str]) -> Table:
-    table = stage.parquet(path, label, COLUMNS, extra)
+def _shard(session: Session, path: Path, label: str, extra: Sequence[str]) -> Table:
+    table = session.parquet(path, label, COLUMNS, extra)
     kinds = table.types
+    time, value = kinds["time"], kinds["numeric_value"]
     if kinds["subject_id"] not in WHOLE:
-        kind = shown(kinds["subject_id"])
-        raise CohortError(f"{label} stores subject_id as {kind}: MEDS has int64.")
-    time = kinds["time"]
+        raise _wrong_type(label, "subject_id", kinds["subject_id"], "int64")
     if not pa.types.is_timestamp(time):
-        raise CohortError(f"{label} stores time as {shown(time)}: MEDS has timestamp[us].")
+        raise _wrong_type(label, "time", time, "timestamp[us]")
     if time.tz is not None:
         raise CohortError(
-            f"{label} stores time with a time zone, which MEDS does not: convert all times to one "
-            "clock and remove the zone."
+            Code.COLUMN_TYPE,
+            f"{label} stores time with a time zone, which MEDS does not.",
+            "Convert all times to one clock and remove the zone.",
         )
     _require_text(table, label, "code")
-    if not is_number(kinds["numeric_value"]):
-        raise CohortError(
-            f"{label} stores numeric_value as {shown(kinds['numeric_value'])}: MEDS has float32."
-        )
+    if not is_number(value):
+        raise _wrong_type(label, "numeric_value", value, "float32")
     for column in extra:
         if column in kinds:
             _require_text(table, label, column)
         elif column != "text_value":
-            raise CohortError(f"{label} has no column {column!r}: correct source: {{unit: …}}.")
+            raise CohortError(
+                Code.COLUMN_MISSING,
+                f"{label} has no column {column!r}.",
+                "Correct source: {unit: …}.",
+            )
     return table
 
 
 def _require_text(table: Table, label: str, column: str) -> None:
     kind = table.types[column]
     if not (is_text(kind) or pa.types.is_null(kind)):
-        raise CohortError(f"{label} stores {column} as {shown(kind)}: MEDS has text.")
+        raise _wrong_type(label, column, kind, "text")
+
+
+def _wrong_type(label: str, column: str, kind: pa.DataType, standard: str) -> CohortError:
+    return CohortError(
+        Code.COLUMN_TYPE,
+        f"{label} stores {column} as {type_name(kind)}.",
+        f"Convert it: MEDS has {standard}.",
+    )
 
 
 def _events(table: Table) -> str:
@@ -133,30 +145,32 @@ def _events(table: Table) -> str:
                {text} AS raw, {unit} AS unit FROM {table.scan}"""
 
 
-def _subjects(folder: Path, stage: Stage) -> str:
-    """SQL for the ids in the dataset's own list of subjects. Without that list the number of
+def _subjects(folder: Path, session: Session) -> str:
+    """SQL for the ids in the dataset's own list of subjects. Without that list, the number of
     patients, which is public, would depend on who has an event."""
     path = folder / SUBJECTS
     if not path.is_file():
         raise CohortError(
-            f"{folder} has no {SUBJECTS}: add the list of all subjects, with a column "
-            "'subject_id'. The number of patients is public, so events must not decide it."
+            Code.SOURCE_INCOMPLETE,
+            f"{folder} has no {SUBJECTS}. The number of patients is public, so events must not "
+            "decide it.",
+            "Add the list of all subjects, with a column 'subject_id'.",
         )
-    table = stage.parquet(path, SUBJECTS, ["subject_id"])
+    table = session.parquet(path, SUBJECTS, ["subject_id"])
     if table.types["subject_id"] not in WHOLE:
-        raise CohortError(f"{SUBJECTS} stores subject_id as another type than int64: convert it.")
+        raise _wrong_type(SUBJECTS, "subject_id", table.types["subject_id"], "int64")
     return f"SELECT CAST(subject_id AS BIGINT) AS id FROM {table.scan}"
 
 
-def _people(stage: Stage, subjects: str) -> None:
+def _people(session: Session, subjects: str) -> None:
     born = moment("birth")
-    stage.run(f"""
+    session.run(f"""
         CREATE TEMP TABLE moments AS
         SELECT id, min(clock) FILTER (target = {START}) AS start,
                min(clock) FILTER (target = {BIRTH}) AS birth,
                min(clock) FILTER (target = {DEATH}) AS death
         FROM events JOIN keys USING (key) WHERE target < 0 GROUP BY id""")
-    stage.run(f"""
+    session.run(f"""
         CREATE TEMP TABLE people AS
         SELECT s.id, start, {since_start("ends.stop")} AS stop, death,
                {age("start", f"year({born})", f"month({born})", f"day({born})")} AS age

@@ -8,13 +8,12 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from longsynth.reading.adapter import Prepared, Step, Target, level
 from longsynth.reading.export import day_of, write_text
-from longsynth.reading.mapping import Prepared, Step, Target, level
 from longsynth.reading.recipe import Cells, ExportTable, Recipe
-from longsynth.reading.sql import literal, quoted
-from longsynth.reading.stage import Stage, scan
+from longsynth.reading.session import Session, literal, quoted, scan
 from longsynth.reading.units import Conversion, conversion
-from longsynth.schema.schema import TIME_UNITS
+from longsynth.schema.columns import TIME_UNITS
 from longsynth.system.errors import Code, CohortError
 
 UNITS = 500  # different units of a column that are looked at
@@ -41,9 +40,9 @@ class Place:
 
 
 def prepare_table(
-    files: Sequence[Path], recipe: Recipe, targets: Sequence[Target], stage: Stage, step: Step
+    files: Sequence[Path], recipe: Recipe, targets: Sequence[Target], session: Session, step: Step
 ) -> Prepared:
-    """Prepare `people` and `wide` (see longsynth.reading.mapping) from the files of an export.
+    """Prepare `people` and `wide` (see reading/adapter.py) from the files of an export.
 
     Every id of the export is a patient. A static fact is the first that is known in the order of
     time. An outcome is the highest level that any row has.
@@ -52,32 +51,32 @@ def prepare_table(
     selects, births = [], set()
     for number, table in enumerate(recipe.tables):
         step(f"reading {table.files}")
-        _load(number, table, _matching(files, table), stage, notes)
+        _load(number, table, _matching(files, table), session, notes)
         places = list(_places(table, recipe, targets))
         births |= {place.target.number for place in places if place.date_format}
-        selects.append(_rows(number, table, recipe, places, targets, stage))
+        selects.append(_rows(number, table, recipe, places, targets, session))
     step("reading cells")
-    stage.run(f"CREATE TEMP TABLE everything AS {' UNION ALL BY NAME '.join(selects)}")
-    _require_ids(stage)
+    session.run(f"CREATE TEMP TABLE everything AS {' UNION ALL BY NAME '.join(selects)}")
+    _require_ids(session)
     facts = "".join(
         f", {_one_fact(t, birth_date=t.number in births)} AS c{t.number}" for t in targets if t.once
     )
-    stage.run(f"""
+    session.run(f"""
         CREATE TEMP TABLE people AS
         SELECT id, coalesce(min(begin), min(clock), 0.0) AS start, NULL::DOUBLE AS stop,
                NULL::DOUBLE AS age, NULL::DOUBLE AS death {facts}
         FROM everything GROUP BY id""")
     over_time = ", ".join(f"w{t.number}" for t in targets if not t.once)
-    stage.run(f"""
+    session.run(f"""
         CREATE TEMP TABLE wide AS
         SELECT id, coalesce(clock, 'nan'::DOUBLE) AS clock, {over_time}
         FROM everything WHERE measured""")
-    counts = stage.row(
+    counts = session.row(
         f"SELECT {', '.join(f'count(*) FILTER (u{t.number})' for t in targets)} FROM everything"
     )
     unread = {t.name: count for t, count in zip(targets, counts, strict=True) if count}
     notes["cells_that_could_not_be_read"] = unread
-    return Prepared(lambda _: False, begins=True, wide=True, notes=notes)
+    return Prepared(lambda _: False, relative=True, wide=True, notes=notes)
 
 
 def _matching(files: Sequence[Path], table: ExportTable) -> list[Path]:
@@ -92,27 +91,27 @@ def _matching(files: Sequence[Path], table: ExportTable) -> list[Path]:
 
 
 def _load(
-    number: int, table: ExportTable, files: Sequence[Path], stage: Stage, notes: dict[str, Any]
+    number: int, table: ExportTable, files: Sequence[Path], session: Session, notes: dict[str, Any]
 ) -> None:
     """Define `table0`, `table1`, …: the rows of a table of the recipe, as text."""
     copies = []
     for path in files:
-        copies.append(stage.new_file())
+        copies.append(session.new_file())
         write_text(path, table, list(table.columns), copies[-1])
-    rows = scan(copies)
+    rows = f"({' UNION ALL '.join(f'SELECT * FROM {scan(copy)}' for copy in copies)})"
     distinct = "DISTINCT" if table.duplicates == "drop" else ""
-    stage.run(f"CREATE TEMP TABLE table{number} AS SELECT {distinct} * FROM {rows}")
-    before, after = (stage.row(f"SELECT count(*) FROM {n}")[0] for n in (rows, f"table{number}"))
+    session.run(f"CREATE TEMP TABLE table{number} AS SELECT {distinct} * FROM {rows}")
+    before, after = (session.row(f"SELECT count(*) FROM {n}")[0] for n in (rows, f"table{number}"))
     notes["rows_by_file"][table.files] = before
     if before > after:
         notes["duplicate_rows_dropped"][table.files] = before - after
 
 
-def _require_ids(stage: Stage) -> None:
-    without = stage.row("SELECT count(*) FILTER (id IS NULL) FROM everything")[0]
+def _require_ids(session: Session) -> None:
+    without = session.row("SELECT count(*) FILTER (id IS NULL) FROM everything")[0]
     if without:
         raise CohortError(
-            Code.ID_MISSING,
+            Code.PATIENT_IDS,
             f"{without:,} rows have no patient id.",
             "Complete the column with use: id, or remove these rows from the export.",
         )
@@ -140,7 +139,7 @@ def _rows(
     recipe: Recipe,
     places: Sequence[Place],
     targets: Sequence[Target],
-    stage: Stage,
+    session: Session,
 ) -> str:
     """SQL for a table's rows: id, clock, begin, measured; a value c3 or w3 for each target; and u3:
     there is something in its cell, but it cannot be read."""
@@ -151,18 +150,18 @@ def _rows(
         *(f"{_text(place, table, recipe)} AS t{place.number}" for place in places),
         *(f"{_unit_beside(place, table)} AS b{place.number}" for place in places),
     ]
-    stage.run(f"CREATE TEMP TABLE text{number} AS SELECT {', '.join(texts)} FROM table{number}")
+    session.run(f"CREATE TEMP TABLE text{number} AS SELECT {', '.join(texts)} FROM table{number}")
     numbers = [f"{_number(place, table)} AS n{place.number}" for place in places]
     units = [f"{_unit(place, table)} AS m{place.number}" for place in places]
     parsed = ", ".join(["*", *numbers, *units])
-    stage.run(f"CREATE TEMP TABLE parsed{number} AS SELECT {parsed} FROM text{number}")
+    session.run(f"CREATE TEMP TABLE parsed{number} AS SELECT {parsed} FROM text{number}")
     measured = "true" if table.used("time") else "false"
     if table.is_long:  # other rows of a long table are about something else
         measured = " OR ".join(f"t{place.number} IS NOT NULL" for place in places if place.name)
     columns = ["id", "clock", "begin", f"({measured}) AS measured"]
     for target in targets:
         mine = [place for place in places if place.target is target]
-        values = [_value(place, number, stage) for place in mine]
+        values = [_value(place, number, session) for place in mine]
         values.append("NULL::DOUBLE" if target.levels is None else "NULL::VARCHAR")
         present = " OR ".join(f"t{place.number} IS NOT NULL" for place in mine) or "false"
         cell = f"{'c' if target.once else 'w'}{target.number}"
@@ -227,7 +226,7 @@ def _word(column: str, recipe: Recipe) -> str:
     return f"CASE WHEN lower(trim({column})) NOT IN ({words}) THEN trim({column}) END"
 
 
-def _value(place: Place, table: int, stage: Stage) -> str:
+def _value(place: Place, table: int, session: Session) -> str:
     """SQL for the number or the level that a cell stands for, or NULL."""
     text, target = f"t{place.number}", place.target
     if place.date_format:
@@ -239,17 +238,17 @@ def _value(place: Place, table: int, stage: Stage) -> str:
         )
         meant = f"CASE {known} ELSE {text} END" if known else text
         return level(meant, target) if target.levels else f"TRY_CAST({meant} AS DOUBLE)"
-    return _converted(place, table, stage)
+    return _converted(place, table, session)
 
 
-def _converted(place: Place, table: int, stage: Stage) -> str:
+def _converted(place: Place, table: int, session: Session) -> str:
     """SQL for a number in the record's unit. A rule decides where a number cannot be in the unit
     that is given for it. A number in a unit that nobody knows is not read."""
     number, unit = f"n{place.number}", f"m{place.number}"
     factors: dict[str, Conversion] = {}
     if place.cells.unit:
         factors[place.cells.unit] = _required(place.cells.unit, place)
-    for written in stage.texts(f"SELECT DISTINCT {unit} FROM parsed{table} LIMIT {UNITS}"):
+    for written in session.texts(f"SELECT DISTINCT {unit} FROM parsed{table} LIMIT {UNITS}"):
         factor = conversion(written, place.unit, place.target.name)
         if factor is not None:
             factors[written] = factor

@@ -14,7 +14,7 @@ from longsynth.sampling.covariance import Spectrum
 from longsynth.sampling.masks import repaired
 from longsynth.sampling.model import Course
 from longsynth.sampling.score import Draws, ScorePath
-from longsynth.schema.layout import Layout
+from longsynth.schema.record import Layout
 from longsynth.system.arrays import Bools, Floats, Ints
 
 LEAST_EIGEN = 1e-4

@@ -1,26 +1,26 @@
-"""An audit's files, read strictly: what is not as `longsynth audit` writes it is refused."""
+"""An audit's files, read strictly: files that `longsynth audit` did not write are refused."""
 
 import json
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from longsynth.system.errors import Refused
+from longsynth.system.errors import Code, Refused
 
 LARGEST = 100_000_000  # bytes
-FARTHEST = 1e31  # no number of a portrait lies beyond: bounds do not
+FARTHEST = 1e31  # no number of a description lies beyond: bounds do not
 COHORTS = ("real", "training", "synthetic")
-# as audit.json names its rows
-ON_SYNTHETIC, ON_REAL, BASE_RATE = "train on synthetic", "train on real", "base rate"
-SYNTHETIC, TRAINING = "synthetic patients", "training patients themselves"
+AGAIN = "Audit the synthetic patients again with `longsynth audit`, in this version."
 
 
 class _Read(BaseModel):
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
 
-class Score(_Read):
+class ScoreRecord(_Read):
+    """One record of audit.json."""
+
     section: str
     row: str
     model: str
@@ -33,7 +33,7 @@ class Score(_Read):
     note: str
 
     def shown(self, digits: int = 3) -> str:
-        """Value and interval as text; a dash where there is no value."""
+        """Value and interval as text; a dash if there is no value."""
         if self.value is None:
             return "–"
         value = f"{self.value:.{digits}f}"
@@ -66,74 +66,76 @@ class Panels(_Read):
     fingerprint: str
     patients: dict[str, int]
     bootstrap: int
-    portraits: dict[str, dict[str, Any]]
+    descriptions: dict[str, dict[str, Any]] = Field(alias="portraits")  # of each cohort
     curves: list[Curves]
 
 
 class Audit:
     """Scores and panels of one audit."""
 
-    def __init__(self, scores: list[Score], panels: Panels) -> None:
+    def __init__(self, scores: list[ScoreRecord], panels: Panels) -> None:
         self.scores, self.panels = scores, panels
 
     def of(
         self, section: str, row: str, model: str = "", weighted: bool = True
-    ) -> dict[str, Score]:
+    ) -> dict[str, ScoreRecord]:
         wanted = (section, row, model, weighted)
         return {
             s.metric: s for s in self.scores if (s.section, s.row, s.model, s.weighted) == wanted
         }
 
     def rows(self, section: str) -> list[tuple[str, str, bool]]:
-        found = [(s.row, s.model, s.weighted) for s in self.scores if s.section == section]
-        return list(dict.fromkeys(found))
+        rows = [(s.row, s.model, s.weighted) for s in self.scores if s.section == section]
+        return list(dict.fromkeys(rows))
 
 
 def read_audit(folder: Path, fingerprint: str, like: dict[str, Any]) -> Audit:
     """Return an audit of the release with this fingerprint; refuse any other.
 
-    `like` is a portrait by the release's schema: those of the audit must have its shape.
+    `like` is a description by the release's schema: those of the audit must have its shape.
     """
-    rows, panels = _json(folder / "audit.json"), _json(folder / "panels.json")
-    broken = Refused(f"{folder} is not as `longsynth audit` wrote it: audit again.")
+    rows, content = _json(folder / "audit.json"), _json(folder / "panels.json")
+    problem = f"{folder} is not as `longsynth audit` wrote it."
+    altered = Refused(Code.AUDIT_UNUSABLE, problem, AGAIN)
     try:
-        scores = [Score.model_validate(row) for row in rows]
-        found = Panels.model_validate(panels)
+        scores = [ScoreRecord.model_validate(row) for row in rows]
+        panels = Panels.model_validate(content)
     except (ValidationError, TypeError):
-        raise broken from None
-    if found.fingerprint != fingerprint:
-        drawn = found.fingerprint[:12] or "no release that it names"
+        raise altered from None
+    if panels.fingerprint != fingerprint:
+        origin = panels.fingerprint[:12] or "no release that it names"
         raise Refused(
-            f"{folder} is an audit of another release: its synthetic patients were drawn from "
-            f"{drawn}, this release is {fingerprint[:12]}. Draw from this release with "
-            "`longsynth sample` and audit those patients."
+            Code.AUDIT_UNUSABLE,
+            f"{folder} is an audit of another release: its synthetic patients come from {origin}, "
+            f"this release is {fingerprint[:12]}.",
+            "Generate patients from this release with `longsynth sample` and audit those.",
         )
-    if set(found.portraits) != set(COHORTS) or not all(
-        same_shape(made, like) for made in found.portraits.values()
+    if set(panels.descriptions) != set(COHORTS) or not all(
+        same_shape(described, like) for described in panels.descriptions.values()
     ):
-        raise broken
-    return Audit(scores, found)
+        raise altered
+    return Audit(scores, panels)
 
 
-def same_shape(found: Any, like: Any) -> bool:
-    """Whether two portraits have the same keys, lengths and kinds of leaves."""
+def same_shape(read: Any, like: Any) -> bool:
+    """Whether two descriptions have the same keys, lengths and kinds of leaves."""
     if isinstance(like, dict):
         return (
-            isinstance(found, dict)
-            and found.keys() == like.keys()
-            and all(same_shape(found[key], like[key]) for key in like)
+            isinstance(read, dict)
+            and read.keys() == like.keys()
+            and all(same_shape(read[key], like[key]) for key in like)
         )
     if isinstance(like, list):
         return (
-            isinstance(found, list)
-            and len(found) == len(like)
-            and all(same_shape(a, b) for a, b in zip(found, like, strict=True))
+            isinstance(read, list)
+            and len(read) == len(like)
+            and all(same_shape(a, b) for a, b in zip(read, like, strict=True))
         )
     if isinstance(like, str):
-        return bool(found == like)
-    if found is None:
+        return bool(read == like)
+    if read is None:
         return True
-    return type(found) in (int, float) and abs(found) < FARTHEST
+    return type(read) in (int, float) and abs(read) < FARTHEST
 
 
 def _json(path: Path) -> Any:
@@ -143,10 +145,11 @@ def _json(path: Path) -> Any:
         return json.loads(path.read_bytes(), parse_constant=_no_number)
     except (OSError, ValueError, RecursionError):
         raise Refused(
-            f"{path} cannot be read: give --audit a folder that `longsynth audit` wrote with this "
-            "version."
+            Code.AUDIT_UNUSABLE,
+            f"{path} cannot be read.",
+            "Give a folder that `longsynth audit` wrote in this version.",
         ) from None
 
 
 def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")

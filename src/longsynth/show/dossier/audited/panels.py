@@ -1,4 +1,4 @@
-"""Pictures of real against synthetic patients, variable by variable."""
+"""Plots of real and synthetic patients, variable by variable."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,16 +9,23 @@ from longsynth.audit.description import blocks_of
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 from longsynth.show.dossier.audited.audit_file import Audit
-from longsynth.show.dossier.charts.distribution import bars, steps
-from longsynth.show.dossier.charts.figure import REAL, SYNTHETIC, TRAINING, Figure, Series
-from longsynth.show.dossier.charts.heat import heat
+from longsynth.show.dossier.charts.bars import bars, histogram
+from longsynth.show.dossier.charts.heatmap import MANY, heatmap, strongest
 from longsynth.show.dossier.charts.lines import bands, lags
-from longsynth.show.dossier.charts.svg import number, percent
-from longsynth.show.dossier.public.released import MANY, plain, strongest
+from longsynth.show.dossier.charts.svg import (
+    REAL,
+    SYNTHETIC,
+    TRAINING,
+    Figure,
+    Series,
+    number,
+    percent,
+    spaced,
+)
 
 SERIES = {"synthetic": SYNTHETIC, "real": REAL, "training": TRAINING}
 PARTS = {"all": ("all",), "event": ("event0", "event1"), "group": ("group0", "group1")}
-ORDER = ("real", "training", "synthetic")  # drawn last lies on top
+ORDER = ("real", "training", "synthetic")  # the last one lies on top
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +40,25 @@ class Compared:
 
 
 def compared(schema: Schema, audit: Audit) -> Compared:
-    found = audit.panels.portraits
+    described = audit.panels.descriptions
     return Compared(
-        distributions=tuple(_distribution(schema, found, v) for v in range(len(schema.variables))),
-        along={part: _along(schema, found, part) for part in PARTS},
-        missing={part: _missing(schema, found, part) for part in PARTS},
-        gaps=_gaps(found),
-        lengths=_lengths(schema, found),
-        correlations=_correlations(found),
-        autocorrelations=_autocorrelations(schema, found),
+        distributions=tuple(
+            _distribution(schema, described, v) for v in range(len(schema.variables))
+        ),
+        along={part: _along(schema, described, part) for part in PARTS},
+        missing={part: _missing(schema, described, part) for part in PARTS},
+        gaps=_gaps(described),
+        lengths=_lengths(schema, described),
+        correlations=_correlations(described),
+        autocorrelations=_autocorrelations(schema, described),
     )
 
 
-def _of(found: dict[str, Any], *path: Any) -> dict[Series, Any]:
-    """The same place of each portrait."""
+def _of(described: dict[str, Any], *path: Any) -> dict[Series, Any]:
+    """The same entry of each description."""
     picked = {}
     for name in ORDER:
-        place = found[name]
+        place = described[name]
         for step in path:
             place = place[step]
         picked[SERIES[name]] = place
@@ -65,29 +74,29 @@ def apart(a: Sequence[float | None], b: Sequence[float | None]) -> float:
     return sum(abs(x - y) for x, y in zip(_zeros(a), _zeros(b), strict=True)) / 2
 
 
-def _distribution(schema: Schema, found: dict[str, Any], v: int) -> Figure:
-    variable, says = schema.variables[v], {n: p["variables"][v] for n, p in found.items()}
-    title, id_ = plain(variable.name), f"compare-{v}"
+def _distribution(schema: Schema, described: dict[str, Any], v: int) -> Figure:
+    variable, says = schema.variables[v], {n: p["variables"][v] for n, p in described.items()}
+    title, id_ = spaced(variable.name), f"compare-{v}"
     moved = apart(says["real"]["shares"], says["synthetic"]["shares"])
     usual = apart(says["real"]["shares"], says["training"]["shares"])
     summary = (
         f"Real: {_middle(variable, says['real'])}. Synthetic: "
-        f"{_middle(variable, says['synthetic'])}. {percent(moved)} of the readings would have to "
-        f"move; between two real cohorts {percent(usual)}."
+        f"{_middle(variable, says['synthetic'])}. The two differ in {percent(moved)} of the "
+        f"readings (total variation); two real cohorts differ in {percent(usual)}."
     )
-    shares = {s: _zeros(x) for s, x in _of(found, "variables", v, "shares").items()}
+    shares = {s: _zeros(x) for s, x in _of(described, "variables", v, "shares").items()}
     about = f"Distribution of {title} among real and synthetic patients. {summary}"
     if variable.kind == "continuous":
         log = variable.transform == "log"
         edges = says["real"]["edges"]
-        picture = steps(id_, title, about, edges, shares, unit=variable.unit, log=log)
+        picture = histogram(id_, title, about, edges, shares, unit=variable.unit, log=log)
     else:
         picture = bars(id_, title, about, says["real"]["levels"], shares)
     return Figure(id_, title, picture, summary, v)
 
 
 def _middle(variable: Variable, says: dict[str, Any]) -> str:
-    """The middle and nine in ten, or the commonest level, in as few words as it takes."""
+    """The median with the middle 90 %, or the most common level."""
     low, middle, high = says["middle"]
     if variable.kind == "continuous":
         if middle is None:
@@ -97,20 +106,20 @@ def _middle(variable: Variable, says: dict[str, Any]) -> str:
     return f"most often {name} ({percent(share)})"
 
 
-def _along(schema: Schema, found: dict[str, Any], part: str) -> tuple[Figure, ...]:
+def _along(schema: Schema, described: dict[str, Any], part: str) -> tuple[Figure, ...]:
     blocks = blocks_of(schema)
     xs = [float(a + b + 1) / 2 for a, b in pairwise(blocks)]
     figures = []
     for v, variable in enumerate(schema.variables):
-        if not found["real"]["variables"][v]["bands"]:
+        if not described["real"]["variables"][v]["bands"]:
             continue
         binary = variable.kind == "binary"
-        lines = _of(found, "variables", v, "bands")
+        lines = _of(described, "variables", v, "bands")
         drawn = {
             _named(schema, part, name): {s: tuple(lines[s][name]) for s in lines}
             for name in PARTS[part]
         }
-        title, id_ = plain(variable.name), f"along-{part}-{v}"
+        title, id_ = spaced(variable.name), f"along-{part}-{v}"
         summary = _ends(drawn, binary)
         unit = f" ({variable.unit})" if variable.unit else ""
         about = f"{title} by slot, real and synthetic. {summary}"
@@ -120,13 +129,13 @@ def _along(schema: Schema, found: dict[str, Any], part: str) -> tuple[Figure, ..
 
 
 def _named(schema: Schema, part: str, name: str) -> str:
-    return "everybody" if part == "all" else f"{part} {schema.levels(part)[int(name[-1])]}"
+    return "all patients" if part == "all" else f"{part} {schema.levels(part)[int(name[-1])]}"
 
 
 def _ends(drawn: dict[str, Any], binary: bool) -> str:
-    """First and last known middle of each line, in words."""
+    """First and last known median of each line, in words."""
     shown = percent if binary else number
-    told = []
+    sentences = []
     for name, cohorts in drawn.items():
         says = []
         for series, word in ((REAL, "real"), (SYNTHETIC, "synthetic")):
@@ -134,18 +143,18 @@ def _ends(drawn: dict[str, Any], binary: bool) -> str:
             says.append(
                 f"{word} {shown(known[0])} to {shown(known[-1])}" if known else f"{word} too few"
             )
-        told.append(f"{name}: {', '.join(says)}")
-    return f"{'Share' if binary else 'Median'}, first to last slot. {'; '.join(told)}."
+        sentences.append(f"{name}: {', '.join(says)}")
+    return f"{'Share' if binary else 'Median'}, first to last slot. {'; '.join(sentences)}."
 
 
-def _missing(schema: Schema, found: dict[str, Any], part: str) -> Figure:
+def _missing(schema: Schema, described: dict[str, Any], part: str) -> Figure:
     names: list[str] = []
     rows: dict[Series, list[Any]] = {s: [] for s in (REAL, TRAINING, SYNTHETIC)}
     for v, variable in enumerate(schema.variables):
         for name in PARTS[part]:
             level = "" if part == "all" else f"{schema.levels(part)[int(name[-1])]} · "
-            names.append(f"{level}{plain(variable.name)}")
-            for series, says in _of(found, "variables", v, "missing").items():
+            names.append(f"{level}{spaced(variable.name)}")
+            for series, says in _of(described, "variables", v, "missing").items():
                 rows[series].append(says[name])
     pairs = [
         (abs(a - b), n)
@@ -153,41 +162,41 @@ def _missing(schema: Schema, found: dict[str, Any], part: str) -> Figure:
         if a is not None and b is not None
     ]
     worst = max(pairs, default=(0.0, "nothing"))
-    summary = f"Furthest apart: {worst[1]}, by {100 * worst[0]:.1f} points."
+    summary = f"Furthest apart: {worst[1]}, by {100 * worst[0]:.1f} percentage points."
     title = "Missing readings" if part == "all" else f"Missing, by {part}"
     about = f"Share of slots in use without a reading, real and synthetic. {summary}"
     picture = bars(f"missing-{part}", title, about, names, rows)
     return Figure(f"missing-{part}", title, picture, summary)
 
 
-def _gaps(found: dict[str, Any]) -> Figure:
-    shares = {s: _zeros(x) for s, x in _of(found, "gaps", "shares").items()}
+def _gaps(described: dict[str, Any]) -> Figure:
+    shares = {s: _zeros(x) for s, x in _of(described, "gaps", "shares").items()}
     moved = percent(apart(shares[REAL], shares[SYNTHETIC]))
-    summary = f"{moved} of the gaps would have to move for the two to agree."
-    title, edges = "Hours between slots", found["real"]["gaps"]["edges"]
-    picture = steps("compare-gaps", title, summary, edges, shares, unit="hours")
+    summary = f"Real and synthetic differ in {moved} of the gaps (total variation)."
+    title, edges = "Hours between slots", described["real"]["gaps"]["edges"]
+    picture = histogram("compare-gaps", title, summary, edges, shares, unit="hours")
     return Figure("compare-gaps", title, picture, summary)
 
 
-def _lengths(schema: Schema, found: dict[str, Any]) -> tuple[Figure, ...]:
+def _lengths(schema: Schema, described: dict[str, Any]) -> tuple[Figure, ...]:
     if schema.length == "full":
         return ()
     figures = []
     for part in ("all", "event0", "event1"):
         level = _named(schema, "all" if part == "all" else "event", part)
-        shares = {s: _zeros(x) for s, x in _of(found, "lengths", "shares", part).items()}
+        shares = {s: _zeros(x) for s, x in _of(described, "lengths", "shares", part).items()}
         moved = percent(apart(shares[REAL], shares[SYNTHETIC]))
-        summary = f"{moved} of the patients would have to move for the two to agree."
+        summary = f"Real and synthetic differ in {moved} of the patients (total variation)."
         title, id_ = f"Slots used: {level}", f"compare-lengths-{part}"
-        edges = found["real"]["lengths"]["edges"]
-        picture = steps(id_, title, summary, edges, shares, unit="slots")
+        edges = described["real"]["lengths"]["edges"]
+        picture = histogram(id_, title, summary, edges, shares, unit="slots")
         figures.append(Figure(id_, title, picture, summary))
     return tuple(figures)
 
 
-def _correlations(found: dict[str, Any]) -> tuple[Figure, ...]:
-    names = [*map(plain, found["real"]["correlations"]["names"]), "event"]
-    pairs = {name: found[name]["correlations"]["pairs"] for name in ("real", "synthetic")}
+def _correlations(described: dict[str, Any]) -> tuple[Figure, ...]:
+    names = [*map(spaced, described["real"]["correlations"]["names"]), "event"]
+    pairs = {name: described[name]["correlations"]["pairs"] for name in ("real", "synthetic")}
     pairs["apart"] = [
         None if a is None or b is None else b - a
         for a, b in zip(pairs["real"], pairs["synthetic"], strict=True)
@@ -197,7 +206,7 @@ def _correlations(found: dict[str, Any]) -> tuple[Figure, ...]:
         Figure(
             f"correlations-{key}",
             title,
-            heat(f"correlations-{key}", title, strongest(names, pairs[key]), names, pairs[key]),
+            heatmap(f"correlations-{key}", title, strongest(names, pairs[key]), names, pairs[key]),
             strongest(names, pairs[key]).replace("Strongest", "Furthest apart")
             if key == "apart"
             else strongest(names, pairs[key]),
@@ -207,20 +216,20 @@ def _correlations(found: dict[str, Any]) -> tuple[Figure, ...]:
     )
 
 
-def _autocorrelations(schema: Schema, found: dict[str, Any]) -> tuple[Figure, ...]:
-    steps_apart = [float(lag) for lag in found["real"]["autocorrelations"]["lags"]]
+def _autocorrelations(schema: Schema, described: dict[str, Any]) -> tuple[Figure, ...]:
+    steps_apart = [float(lag) for lag in described["real"]["autocorrelations"]["lags"]]
     if not steps_apart:
         return ()
     figures = []
     for v, variable in enumerate(schema.variables):
-        if variable.name not in found["real"]["autocorrelations"]["variables"]:
+        if variable.name not in described["real"]["autocorrelations"]["variables"]:
             continue
-        says = _of(found, "autocorrelations", "variables", variable.name)
+        says = _of(described, "autocorrelations", "variables", variable.name)
         first = [says[s][0] for s in (REAL, SYNTHETIC)]
-        told = ["not known" if x is None else f"{x:.2f}" for x in first]
-        summary = f"One slot apart: real {told[0]}, synthetic {told[1]}."
-        title, id_ = plain(variable.name), f"lags-{v}"
-        about = f"Correlation of {title} with itself, by slots in between. {summary}"
+        texts = ["unknown" if x is None else f"{x:.2f}" for x in first]
+        summary = f"One slot apart: real {texts[0]}, synthetic {texts[1]}."
+        title, id_ = spaced(variable.name), f"lags-{v}"
+        about = f"Autocorrelation of {title}, by slots apart. {summary}"
         picture = lags(id_, title, about, steps_apart, says, "slots apart")
         figures.append(Figure(id_, title, picture, summary, v))
     return tuple(figures)

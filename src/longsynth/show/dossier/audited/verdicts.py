@@ -1,19 +1,17 @@
-"""What an audit found, in sentences a board can quote. None says more than the numbers do."""
+"""What an audit found, in sentences that a review board can quote. None claims more than the
+numbers show."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from longsynth.show.dossier.audited.audit_file import (
-    ON_REAL,
-    ON_SYNTHETIC,
-    SYNTHETIC,
-    TRAINING,
-    Audit,
-    Score,
-)
-from longsynth.show.dossier.audited.tables import FIDELITY, words
+from longsynth.audit.registry import label_of, shown_in
+from longsynth.audit.result import ON_REAL, ON_SYNTHETIC, SYNTHETIC, TRAINING
+from longsynth.show.dossier.audited.audit_file import Audit, ScoreRecord
+from longsynth.show.dossier.audited.tables import ATTACKS, canary_scores
 
 Tone = Literal["good", "open", "poor"]
+APART = "real_vs_synthetic_auc"  # quoted on its own, not as one of the distances
+WORST = "worst_group_auprc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +22,16 @@ class Verdict:
 
 
 def verdicts(audit: Audit, auc_limit: str) -> tuple[Verdict, ...]:
-    """`auc_limit` is what the ledger allows the best possible attacker."""
-    found = (
+    """`auc_limit` is what the ledger allows the strongest possible attacker."""
+    all_ = (
         _use(audit),
         _likeness(audit),
         _fairness(audit),
-        *_membership(audit, auc_limit),
+        *(_membership(audit, metric, auc_limit) for metric in ATTACKS),
         _attribute(audit),
         _canary(audit),
     )
-    return tuple(v for v in found if v is not None)
+    return tuple(verdict for verdict in all_ if verdict is not None)
 
 
 def _use(audit: Audit) -> Verdict:
@@ -44,71 +42,68 @@ def _use(audit: Audit) -> Verdict:
         return Verdict(about, _unknown(ours), "open")
     facts = (
         f"A logistic model trained on synthetic patients ranks {audit.panels.patients['test']:,} "
-        f"real test patients with an AUROC of {ours.shown(2)}; trained on real patients, "
-        f"{real.shown(2)}; guessing, 0.50."
+        f"real test patients with an AUROC of {ours.shown(2)}. Trained on real patients, it "
+        f"reaches {real.shown(2)}; guessing reaches 0.50."
     )
     if ours.note:
         return Verdict(about, f"{facts} But: {ours.note}.", "open")
     if ours.lower is None or real.lower is None or ours.upper is None:
-        return Verdict(about, f"{facts} Without intervals nothing more can be said.", "open")
+        return Verdict(about, f"{facts} Without intervals, no conclusion is possible.", "open")
     if ours.lower <= 0.5:
         return Verdict(about, f"{facts} It is not shown to be better than guessing.", "poor")
     if ours.upper < real.value:
-        return Verdict(
-            about, f"{facts} It is better than guessing and worse than training on real.", "poor"
-        )
-    return Verdict(
-        about,
-        f"{facts} It is better than guessing; on so many patients a loss against training on real "
-        "is not established, nor ruled out.",
-        "good",
+        says = f"{facts} It is better than guessing and worse than training on real patients."
+        return Verdict(about, says, "poor")
+    says = (
+        f"{facts} It is better than guessing. With this number of patients, a loss compared with "
+        "training on real patients is neither shown nor ruled out."
     )
-
-
-APART = "real_vs_synthetic_auc"
+    return Verdict(about, says, "good")
 
 
 def _likeness(audit: Audit) -> Verdict:
-    about = "Likeness"
     ours, real = (audit.of("fidelity", row) for row in (SYNTHETIC, TRAINING))
-    judged = [
+    compared = [
         m
-        for m in FIDELITY
+        for m in shown_in("dossier", "fidelity")
         if m in ours and m in real and ours[m].value is not None and real[m].value is not None
     ]
-    near = [m for m in judged if _at_most(ours[m], real[m])]
-    far = [m for m in judged if m not in near]
+    near = [m for m in compared if _at_most(ours[m], real[m])]
+    far = [m for m in compared if m not in near]
     says = (
-        f"{len(judged)} distances from held-out real patients were measured. {len(near)} are not "
+        f"{len(compared)} distances from held-out real patients were measured. {len(near)} are not "
         "shown to be larger than between two real cohorts: their intervals overlap."
     )
-    if named := [words(m) for m in far if m != APART]:
+    if named := [label_of(m) for m in far if m != APART]:
         says += f" Larger: {'; '.join(named)}."
     apart = ours.get(APART)
     if apart is not None and apart.value is not None:
-        says += f" A classifier tells synthetic from real patients with an AUC of {apart.shown(2)}"
-        says += f", two real cohorts with {real[APART].shown(2)}" if APART in far else ""
-        says += "; 0.50 would be not at all, 1 always."
-    tone: Tone = "good" if not far else "open" if 2 * len(near) >= len(judged) else "poor"
-    return Verdict(about, says, tone)
+        says += (
+            f" A classifier distinguishes synthetic from real patients with an AUC of "
+            f"{apart.shown(2)}"
+        )
+        says += f", and two real cohorts with {real[APART].shown(2)}" if APART in far else ""
+        says += ". 0.50 means not at all, 1 means always."
+    tone: Tone = "good" if not far else "open" if 2 * len(near) >= len(compared) else "poor"
+    return Verdict("Likeness", says, tone)
 
 
 def _fairness(audit: Audit) -> Verdict | None:
     ours = audit.of("subgroups", ON_SYNTHETIC, "logistic")
     real = audit.of("subgroups", ON_REAL, "logistic")
-    worst = ours.get("worst_group_auprc")
-    if worst is None or "worst_group_auprc" not in real:
+    worst = ours.get(WORST)
+    if worst is None or WORST not in real:
         return None
     if worst.value is None:
         return Verdict("Groups", _unknown(worst), "open")
     says = (
-        f"In the group served worse, average precision is {worst.shown(2)} after training on "
-        f"synthetic patients and {real['worst_group_auprc'].shown(2)} after training on real ones."
+        f"In the worse-served group, average precision is {worst.shown(2)} after training on "
+        f"synthetic patients and {real[WORST].shown(2)} after training on real ones."
     )
     few = [s for m, s in ours.items() if m.startswith("group") and _is_part(m) and s.note]
     if few:
-        says += f" {len(few)} of the groups and sites below have too few events to say anything."
-    there = real["worst_group_auprc"].value
+        says += f" {len(few)} of the groups and sites below have too few events for a conclusion."
+    there = real[WORST].value
     lost = there is not None and worst.upper is not None and worst.upper < there
     return Verdict("Groups", says, "poor" if lost else "open" if few else "good")
 
@@ -117,38 +112,32 @@ def _is_part(metric: str) -> bool:
     return metric.endswith("_auprc") and not metric.startswith("group_gap")
 
 
-def _membership(audit: Audit, auc_limit: str) -> list[Verdict]:
-    found = []
+def _membership(audit: Audit, metric: str, auc_limit: str) -> Verdict:
     ours, real = (audit.of("attacks", row) for row in (SYNTHETIC, TRAINING))
-    for metric, name in (("mia_auc", "distance"), ("mia_density_auc", "density")):
-        score, control = ours.get(metric), ours.get(f"{metric}_control")
-        about = f"Membership attack by {name}"
-        if score is None or control is None or score.value is None:
-            found.append(Verdict(about, _unknown(score), "open"))
-            continue
-        success = real[metric].shown(2) if metric in real else "–"
-        facts = (
-            f"AUC {score.shown()}; among outsiders only {control.shown()}; on the fitted "
-            f"patients themselves, where it must succeed, {success}."
+    score, control = ours.get(metric), ours.get(f"{metric}_control")
+    about = f"Membership attack by {ATTACKS[metric]}"
+    if score is None or control is None or score.value is None:
+        return Verdict(about, _unknown(score), "open")
+    success = real[metric].shown(2) if metric in real else "–"
+    facts = (
+        f"AUC {score.shown()}. Among outsiders only: {control.shown()}. On the fitted patients "
+        f"themselves, where it must succeed: {success}."
+    )
+    tone: Tone = "poor"
+    says = "This attack beat guessing: investigate before release."
+    if _covers(score, 0.5):
+        tone, says = "good", "This attack was not shown to beat guessing."
+    elif _covers(control, score.value):
+        tone = "open"
+        says = (
+            "Its interval excludes guessing, but the control deviates as much by chance: success "
+            "is neither shown nor ruled out."
         )
-        if _holds(score, 0.5):
-            says = f"{facts} This attack was not shown to beat guessing."
-            tone: Tone = "good"
-        elif _holds(control, score.value):
-            says = (
-                f"{facts} Its interval excludes guessing, though chance alone carries the control "
-                "as far: neither shown nor ruled out."
-            )
-            tone = "open"
-        else:
-            says = f"{facts} This attack did better than guessing: look into it before release."
-            tone = "poor"
-        says += (
-            f" That is no proof about other attacks; the ledger bounds the best possible one at "
-            f"{auc_limit}."
-        )
-        found.append(Verdict(about, says, tone))
-    return found
+    says = (
+        f"{facts} {says} This is no proof about other attacks; the ledger bounds the strongest "
+        f"possible one at {auc_limit}."
+    )
+    return Verdict(about, says, tone)
 
 
 def _attribute(audit: Audit) -> Verdict | None:
@@ -156,64 +145,54 @@ def _attribute(audit: Audit) -> Verdict | None:
     gain = ours.get("attribute_advantage")
     if gain is None or gain.value is None:
         return None
-    accuracy = {
-        name: ours[key].shown(2)
-        for name, key in (
-            ("fitted", "attribute_accuracy"),
-            ("outsiders", "attribute_accuracy_control"),
-            ("majority", "attribute_baseline"),
-        )
-        if key in ours
-    }
+    names = ("attribute_accuracy", "attribute_accuracy_control", "attribute_baseline")
+    fitted, outsiders, majority = (ours[m].shown(2) if m in ours else "–" for m in names)
     facts = (
-        f"A hidden attribute is guessed right for {accuracy.get('fitted', '–')} of fitted patients "
-        f"and {accuracy.get('outsiders', '–')} of outsiders; a majority guess reaches "
-        f"{accuracy.get('majority', '–')}."
+        f"The share of correct guesses of a hidden attribute is {fitted} for fitted patients and "
+        f"{outsiders} for outsiders. Guessing the majority's answer reaches {majority}."
     )
-    if _holds(gain, 0.0):
-        return Verdict(
-            "Attribute attack",
-            f"{facts} Having been fitted was not shown to matter; what is guessed comes from the "
-            "population.",
-            "good",
+    about = "Attribute attack"
+    if _covers(gain, 0.0):
+        says = (
+            f"{facts} No difference due to having been fitted was shown; the guesses rest on the "
+            "population."
         )
-    return Verdict(
-        "Attribute attack", f"{facts} Fitted and other patients differ: look into it.", "poor"
-    )
+        return Verdict(about, says, "good")
+    return Verdict(about, f"{facts} Fitted patients and outsiders differ: investigate.", "poor")
 
 
 def _canary(audit: Audit) -> Verdict:
     about = "Canaries"
-    others = [row for row, _, _ in audit.rows("attacks") if row not in (SYNTHETIC, TRAINING)]
-    scores = {m: s for row in others for m, s in audit.of("attacks", row).items()}
+    scores = canary_scores(audit)
     gain, exposed = scores.get("canary_advantage_1"), scores.get("canary_exposure_1")
     if gain is None or exposed is None or gain.value is None:
-        return Verdict(about, "None were planted: this audit says nothing of them.", "open")
+        says = "None were planted, so this audit says nothing about them."
+        return Verdict(about, says, "open")
     facts = (
-        f"One extreme patient, planted before fits, exposed {exposed.shown(3)} of the synthetic "
-        f"patients; {gain.shown(3)} more than where none was planted."
+        f"One extreme patient was planted before fits. {exposed.shown(3)} of the synthetic "
+        f"patients were close to it: {gain.shown(3)} more than where none was planted."
     )
-    if _holds(gain, 0.0):
+    if _covers(gain, 0.0):
         return Verdict(about, f"{facts} These fits do not show that it was learnt.", "good")
-    return Verdict(about, f"{facts} It left a trace; ε allows some, not any.", "open")
+    return Verdict(about, f"{facts} It left a trace; ε allows a small one.", "open")
 
 
-def _holds(score: Score, nothing: float) -> bool:
-    """Whether the interval does not exclude it; without an interval only the value itself can."""
+def _covers(score: ScoreRecord, value: float) -> bool:
+    """Whether the interval includes a value; without an interval, whether it is near."""
     if score.value is None:
         return True
     if score.lower is None or score.upper is None:
-        return abs(score.value - nothing) < 0.02
-    return score.lower <= nothing <= score.upper
+        return abs(score.value - value) < 0.02
+    return score.lower <= value <= score.upper
 
 
-def _at_most(ours: Score, real: Score) -> bool:
-    """Whether the intervals leave it open that ours is no larger."""
+def _at_most(ours: ScoreRecord, real: ScoreRecord) -> bool:
+    """Whether the intervals leave open that ours is no larger."""
     low = ours.lower if ours.lower is not None else ours.value
     high = real.upper if real.upper is not None else real.value
     return low is not None and high is not None and low <= high
 
 
-def _unknown(score: Score | None) -> str:
+def _unknown(score: ScoreRecord | None) -> str:
     why = f": {score.note}" if score is not None and score.note else ""
-    return f"Cannot be judged from this audit{why}."
+    return f"Cannot be evaluated from this audit{why}."

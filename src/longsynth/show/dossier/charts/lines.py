@@ -1,24 +1,33 @@
-"""Lines: bands along a record, curves of a prediction, and one patient's readings."""
+"""Lines: bands along a record, curves in the unit square, and one patient's readings."""
 
 from collections.abc import Mapping, Sequence
+from math import sqrt
+from statistics import NormalDist
 
 from markupsafe import Markup
 
-from longsynth.show.dossier.charts.distribution import short
-from longsynth.show.dossier.charts.figure import Series
 from longsynth.show.dossier.charts.svg import (
     Frame,
     Number,
+    Series,
+    Span,
     el,
+    label,
     number,
+    path,
     percent,
     percent_ticks,
+    short,
     signed,
     svg,
     ticks_of,
+    turned,
 )
 
 Band = tuple[Sequence[Number], Sequence[Number], Sequence[Number]]  # low, middle, high
+NORMAL = NormalDist()
+QUARTERS = [(k / 4, f"{25 * k}%") for k in range(5)]
+TRADEOFF = Frame((0, 1), (0, 1), width=350, height=330, left=54, bottom=42, top=12, right=14)
 
 
 def bands(
@@ -26,14 +35,14 @@ def bands(
     title: str,
     about: str,
     xs: Sequence[float],
-    found: Mapping[str, Mapping[Series, Band]],
+    panels: Mapping[str, Mapping[Series, Band]],
     xlabel: str,
     shares: bool = False,
 ) -> Markup:
-    """One panel for each named part, on one scale; in it a middle line and a band a cohort."""
+    """One panel per named part, on one scale; in each, a middle line and a band per cohort."""
     known = [
         y
-        for cohorts in found.values()
+        for cohorts in panels.values()
         for band in cohorts.values()
         for line in band
         for y in line
@@ -43,23 +52,24 @@ def bands(
     room = (high - low or abs(high) or 1.0) * 0.06
     span = (0.0, high + room) if shares else (low - room, high + room)
     ends = (xs[0], xs[-1] if len(xs) > 1 else xs[0] + 1)
-    left, gap, whole, top = 36.0, 12.0, Frame(ends, span).width, 22.0 if len(found) > 1 else 10.0
-    width = (whole - left - 10 - gap * (len(found) - 1)) / len(found)
-    drawn: list[Markup] = []
-    for place, (name, cohorts) in enumerate(found.items()):
+    several, whole = len(panels) > 1, Frame(ends, span)
+    left, gap, top = whole.left, 12.0, 22.0 if several else 10.0
+    width = (whole.width - left - 10 - gap * (len(panels) - 1)) / len(panels)
+    parts: list[Markup] = []
+    for place, (name, cohorts) in enumerate(panels.items()):
         start = left + place * (width + gap)
         frame = Frame(ends, span, width=start + width + 10, left=start, top=top)
         yticks = percent_ticks(span[1]) if shares else ticks_of(*span, 4)
         blank = [(tick, "" if place else text) for tick, text in yticks]
-        drawn.append(frame.axes(ticks_of(*ends, 3 if len(found) > 1 else 5), blank, xlabel))
-        if len(found) > 1:
-            drawn.append(el("text", short(name, 20), x=start, y=12, class_="name"))
+        parts.append(frame.axes(ticks_of(*ends, 3 if several else 5), blank, xlabel))
+        if several:
+            parts.append(label(short(name, 20), start, 12, "name", "start"))
         for series, band in cohorts.items():
             if series.class_ != "training":
-                drawn.append(frame.area(xs, band[0], band[2], f"band {series.class_}"))
+                parts.append(frame.area(xs, band[0], band[2], f"band {series.class_}"))
         for series, band in cohorts.items():
-            drawn.append(frame.line(xs, band[1], f"line {series.class_}"))
-    return svg(id_, title, about, whole, Frame(ends, span).height, *drawn)
+            parts.append(frame.line(xs, band[1], f"line {series.class_}"))
+    return svg(id_, title, about, whole.width, whole.height, *parts)
 
 
 def lags(
@@ -67,62 +77,85 @@ def lags(
     title: str,
     about: str,
     xs: Sequence[float],
-    found: Mapping[Series, Sequence[Number]],
+    correlations: Mapping[Series, Sequence[Number]],
     xlabel: str,
 ) -> Markup:
-    """Correlations by distance, with a dot each."""
-    known = [y for ys in found.values() for y in ys if y is not None]
-    frame = Frame(
-        (xs[0] - 0.3, xs[-1] + 0.3), (min([0.0, *known]) - 0.03, max([0.2, *known]) + 0.05)
-    )
-    drawn = [frame.axes([(x, number(x)) for x in xs], ticks_of(*frame.y, 4), xlabel)]
-    for series, ys in found.items():
-        drawn.append(frame.line(xs, ys, f"line {series.class_}"))
+    """Correlations by distance in slots."""
+    known = [y for ys in correlations.values() for y in ys if y is not None]
+    span = min([0.0, *known]) - 0.03, max([0.2, *known]) + 0.05
+    frame = Frame((xs[0] - 0.3, xs[-1] + 0.3), span)
+    parts = [frame.axes([(x, number(x)) for x in xs], ticks_of(*frame.y, 4), xlabel)]
+    for series, ys in correlations.items():
+        parts.append(frame.line(xs, ys, f"line {series.class_}"))
         for x, y in zip(xs, ys, strict=True):
             if y is not None:
                 tip = f"{series.name}, {number(x)} slots apart: {signed(y)}"
-                drawn.append(frame.dot(x, y, 3.0, f"point {series.class_}", tip))
-    return svg(id_, title, about, frame.width, frame.height, *drawn)
+                parts.append(frame.dot(x, y, 3.0, f"point {series.class_}", tip))
+    return svg(id_, title, about, frame.width, frame.height, *parts)
 
 
 def curve(
     id_: str,
     title: str,
     about: str,
-    found: Mapping[Series, tuple[Sequence[float], Sequence[float]]],
+    curves: Mapping[Series, tuple[Sequence[float], Sequence[float]]],
     labels: tuple[str, str],
     floor: float | None = None,
     diagonal: bool = False,
     dots: Mapping[Series, Sequence[int]] | None = None,
 ) -> Markup:
-    """Curves in the unit square. `floor` is a level line of no skill; `dots` are crowds."""
+    """Curves in the unit square. `floor` marks the level of no skill; `dots` replace the line by
+    one dot per number of patients."""
     frame = Frame((0, 1), (0, 1), height=270, left=44, bottom=38)
-    ticks = [(k / 4, f"{25 * k}%") for k in range(5)]
-    drawn = [frame.axes(ticks, ticks, labels[0])]
-    middle = (frame.top + frame.height - frame.bottom) / 2
-    drawn.append(
-        el(
-            "text",
-            labels[1],
-            class_="label",
-            text_anchor="middle",
-            transform=f"translate(10 {middle:.0f}) rotate(-90)",
-        )
-    )
+    parts = [frame.axes(QUARTERS, QUARTERS, *labels)]
     if diagonal:
-        drawn.append(frame.line([0, 1], [0, 1], "chance"))
+        parts.append(frame.line([0, 1], [0, 1], "chance"))
     if floor is not None:
-        drawn.append(frame.line([0, 1], [floor, floor], "chance"))
-    for series, (xs, ys) in found.items():
+        parts.append(frame.line([0, 1], [floor, floor], "chance"))
+    for series, (xs, ys) in curves.items():
         if dots is None:
-            drawn.append(frame.line(xs, list(ys), f"line {series.class_}"))
+            parts.append(frame.line(xs, list(ys), f"line {series.class_}"))
             continue
-        crowd = dots[series]
-        for x, y, n in zip(xs, ys, crowd, strict=True):
-            radius = 2.5 + 9 * (n / max(sum(crowd), 1)) ** 0.5
+        patients = dots[series]
+        for x, y, n in zip(xs, ys, patients, strict=True):
+            radius = 2.5 + 9 * (n / max(sum(patients), 1)) ** 0.5
             tip = f"{series.name}: {percent(x)} predicted, {percent(y)} observed, {n} patients"
-            drawn.append(frame.dot(x, y, radius, f"crowd {series.class_}", tip))
-    return svg(id_, title, about, frame.width, frame.height, *drawn)
+            parts.append(frame.dot(x, y, radius, f"crowd {series.class_}", tip))
+    return svg(id_, title, about, frame.width, frame.height, *parts)
+
+
+def mu_of(rho: float) -> float:
+    return sqrt(2 * rho)
+
+
+def detected_at(mu: float, alarms: float) -> float:
+    """The largest rate of true alarms at this rate of false alarms, against Gaussian noise."""
+    if not 0 < alarms < 1:
+        return min(max(alarms, 0.0), 1.0)
+    return NORMAL.cdf(NORMAL.inv_cdf(alarms) + mu)
+
+
+def tradeoff(id_: str, title: str, about: str, mu: float) -> Markup:
+    """The strongest attacker's true alarms by false alarms, above the line of guessing. The group
+    `{id_}-mark` is what the slider of the page moves."""
+    frame = TRADEOFF
+    xs = sorted({k / 100 for k in range(101)} | {k / 2000 for k in range(41)})
+    ys = [detected_at(mu, x) for x in xs]
+    at, height = frame.px(0.01), frame.py(detected_at(mu, 0.01))
+    corner = [(frame.px(x), frame.py(y)) for x, y in [*zip(xs, ys, strict=True), (1, 1), (0, 0)]]
+    mark = (
+        el("line", x1=at, x2=at, y1=frame.py(0), y2=height, class_="guide"),
+        el("circle", cx=at, cy=height, r=4.5, class_="marker"),
+    )
+    parts = [
+        frame.axes(QUARTERS, QUARTERS, "false alarms", "true alarms, at most"),
+        el("path", d=f"{path(corner)}Z", class_="gain"),
+        frame.line([0, 1], [0, 1], "chance"),
+        frame.line(xs, ys, "line synthetic"),
+        el("g", *mark, id=f"{id_}-mark"),
+        turned("guessing", frame.px(0.6), frame.py(0.6), -43, "label", "middle", 15),
+    ]
+    return svg(id_, title, about, frame.width, frame.height, *parts)
 
 
 def readings(
@@ -131,31 +164,28 @@ def readings(
     about: str,
     hours: Sequence[float],
     values: Sequence[Number],
-    scale: tuple[float, float],
-    end: float,
+    scale: Span,
     levels: Sequence[str] = (),
     unit: str = "",
 ) -> Markup:
-    """One patient's readings of one variable: dots joined by a thin line, gaps as they are."""
+    """One patient's readings of one variable: dots joined by a thin line."""
     low, high = scale
     room = (high - low or 1.0) * 0.08
-    frame = Frame(
-        (0.0, end or 1.0), (low - room, high + room), width=280, height=112, bottom=22, left=54
-    )
+    span = (low - room, high + room)
+    frame = Frame((0.0, hours[-1] or 1.0), span, width=280, height=112, bottom=22, left=54)
     if levels:
         yticks = [(float(i), _cut(name)) for i, name in enumerate(levels) if len(levels) < 6]
     else:
         yticks = ticks_of(*frame.y, 3)
-    drawn = [frame.axes([(x, f"{x:g} h") for x, _ in ticks_of(*frame.x, 4)], yticks)]
+    parts = [frame.axes([(x, f"{x:g} h") for x, _ in ticks_of(*frame.x, 4)], yticks)]
     known = [(h, y) for h, y in zip(hours, values, strict=True) if y is not None]
-    drawn.append(
-        frame.line([h for h, _ in known], [y for _, y in known], "thread") if known else Markup("")
-    )
+    if known:
+        parts.append(frame.line([h for h, _ in known], [y for _, y in known], "thread"))
     for h, y in known:
-        says = levels[round(y)] if levels and 0 <= round(y) < len(levels) else number(y)
-        tip = f"after {h:.1f} h: {says} {unit}".strip()
-        drawn.append(frame.dot(h, y, 3.1, "point synthetic", tip))
-    return svg(id_, title, about, frame.width, frame.height, *drawn)
+        value = levels[round(y)] if levels and 0 <= round(y) < len(levels) else number(y)
+        tip = f"after {h:.1f} h: {value} {unit}".strip()
+        parts.append(frame.dot(h, y, 3.1, "point synthetic", tip))
+    return svg(id_, title, about, frame.width, frame.height, *parts)
 
 
 def _cut(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Elements and frames. Whatever text comes in is escaped; numbers keep one decimal."""
+"""Elements, frames and figures. All text is escaped; coordinates keep one decimal."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,12 +10,38 @@ from longsynth.audit.description import nice_width
 
 Number = float | None
 Span = tuple[float, float]
+Ticks = list[tuple[float, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart, its heading and its message in words."""
+
+    id: str
+    title: str
+    chart: Markup
+    summary: str  # shown below, for readers who skip or cannot see the chart
+    variable: int | None = None  # its number in the schema, if it is about one
+    wide: bool = False  # whether it needs the whole width
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One cohort in a chart that shows several."""
+
+    name: str
+    class_: str  # its colour: synthetic, real or training
+
+
+SYNTHETIC = Series("synthetic", "synthetic")
+REAL = Series("real, held-out", "real")
+TRAINING = Series("real, training", "training")
 
 
 def el(name: str, *children: object, **attributes: object) -> Markup:
     """Return one element. `class_` and `stroke_width` become class and stroke-width."""
     written = Markup("").join(
-        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _text(value))
+        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _attribute(value))
         for key, value in attributes.items()
         if value is not None
     )
@@ -23,15 +49,45 @@ def el(name: str, *children: object, **attributes: object) -> Markup:
     return Markup("<{}{}>{}</{}>").format(Markup(name), written, inner, Markup(name))
 
 
-def _text(value: object) -> str:
+def _attribute(value: object) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:.1f}".removesuffix(".0")
     return str(value)
 
 
+def label(
+    text: str, x: float, y: float, class_: str, anchor: str = "middle", tip: str = ""
+) -> Markup:
+    inside = (text, el("title", tip)) if tip else (text,)
+    return el("text", *inside, x=x, y=y, class_=class_, text_anchor=anchor)
+
+
+def turned(text: str, x: float, y: float, angle: int, class_: str, anchor: str, dy: int) -> Markup:
+    where = f"translate({x:.1f} {y:.1f}) rotate({angle})"
+    return el("text", text, class_=class_, text_anchor=anchor, dy=dy or None, transform=where)
+
+
+def path(points: Sequence[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+
+
+def svg(id_: str, title: str, about: str, width: float, height: float, *parts: object) -> Markup:
+    """A chart with a name and a description for screen readers."""
+    return el(
+        "svg",
+        el("title", title, id=f"{id_}-t"),
+        el("desc", about, id=f"{id_}-d"),
+        *parts,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {width:g} {height:g}",
+        role="img",
+        aria_labelledby=f"{id_}-t {id_}-d",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A plot area, and where numbers lie in it."""
+    """A plot area that maps numbers to places."""
 
     x: Span
     y: Span
@@ -54,26 +110,25 @@ class Frame:
         )
 
     def line(self, xs: Sequence[float], ys: Sequence[Number], class_: str) -> Markup:
-        """A line that breaks where nothing is known; a lone point is a dot."""
+        """A line that breaks at missing values; a single point becomes a dot."""
         pieces: list[list[tuple[float, float]]] = [[]]
         for x, y in zip(xs, ys, strict=True):
             if y is None:
                 pieces.append([])
             else:
                 pieces[-1].append((self.px(x), self.py(y)))
-        drawn = [
+        return Markup("").join(
             el("path", d=path(piece), class_=class_)
             if len(piece) > 1
             else el("circle", cx=piece[0][0], cy=piece[0][1], r=2.2, class_=f"{class_} dot")
             for piece in pieces
             if piece
-        ]
-        return Markup("").join(drawn)
+        )
 
     def area(
         self, xs: Sequence[float], low: Sequence[Number], high: Sequence[Number], class_: str
     ) -> Markup:
-        """A band between two lines, broken where one of them is not known."""
+        """A band between two lines that breaks where either is missing."""
         bands: list[list[tuple[float, float, float]]] = [[]]
         for x, a, b in zip(xs, low, high, strict=True):
             if a is None or b is None:
@@ -95,70 +150,48 @@ class Frame:
         xticks: Iterable[tuple[float, str]],
         yticks: Iterable[tuple[float, str]],
         xlabel: str = "",
+        ylabel: str = "",
     ) -> Markup:
-        """Faint lines across, numbers outside, one word below."""
+        """Faint horizontal lines, ticks outside the plot area, and labels."""
         bottom, right = self.height - self.bottom, self.width - self.right
         parts: list[Markup] = []
         for y, text in yticks:
             at = self.py(y)
             parts.append(el("line", x1=self.left, x2=right, y1=at, y2=at, class_="grid"))
-            parts.append(
-                el("text", text, x=self.left - 6, y=at + 3.5, class_="tick", text_anchor="end")
-            )
-        for x, text in xticks:
-            parts.append(
-                el("text", text, x=self.px(x), y=bottom + 14, class_="tick", text_anchor="middle")
-            )
+            parts.append(label(text, self.left - 6, at + 3.5, "tick", "end"))
+        parts += [label(text, self.px(x), bottom + 14, "tick") for x, text in xticks]
         if xlabel:
-            middle = (self.left + right) / 2
-            parts.append(
-                el(
-                    "text",
-                    xlabel,
-                    x=middle,
-                    y=self.height - 4,
-                    class_="label",
-                    text_anchor="middle",
-                )
-            )
+            parts.append(label(xlabel, (self.left + right) / 2, self.height - 4, "label"))
+        if ylabel:
+            parts.append(turned(ylabel, 10, (self.top + bottom) / 2, -90, "label", "middle", 0))
         parts.append(el("line", x1=self.left, x2=right, y1=bottom, y2=bottom, class_="axis"))
         return Markup("").join(parts)
 
+    def columns(self, xticks: Iterable[tuple[float, str]]) -> Markup:
+        """Faint vertical lines with ticks below, for charts whose rows have names."""
+        parts = []
+        for x, text in xticks:
+            parts.append(self.upright(x, self.top, "grid"))
+            parts.append(label(text, self.px(x), self.height - 10, "tick"))
+        return Markup("").join(parts)
+
+    def upright(self, x: float, top: float, class_: str) -> Markup:
+        at = self.px(x)
+        return el("line", x1=at, x2=at, y1=top, y2=self.height - self.bottom, class_=class_)
+
     def dot(self, x: float, y: float, radius: float, class_: str, tip: str) -> Markup:
-        """A dot that says its numbers when pointed at."""
+        """A dot that shows its numbers on hover."""
         place = {"cx": self.px(x), "cy": self.py(y), "r": radius}
         return el("circle", el("title", tip), **place, class_=class_)
 
-    def hit(self, low: float, high: float, tip: str) -> Markup:
-        """A column that says its numbers when pointed at."""
+    def hover(self, low: float, high: float, tip: str) -> Markup:
+        """An invisible column that shows its numbers on hover."""
         left, right = self.px(low), self.px(high)
-        return el(
-            "rect",
-            el("title", tip),
-            x=left,
-            y=self.top,
-            width=max(right - left, 0.5),
-            height=self.height - self.top - self.bottom,
-            class_="hit",
-        )
-
-
-def svg(id_: str, title: str, about: str, width: float, height: float, *parts: object) -> Markup:
-    """A picture with a name and a description for those who do not see it."""
-    return el(
-        "svg",
-        el("title", title, id=f"{id_}-t"),
-        el("desc", about, id=f"{id_}-d"),
-        *parts,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {width:g} {height:g}",
-        role="img",
-        aria_labelledby=f"{id_}-t {id_}-d",
-    )
-
-
-def path(points: Sequence[tuple[float, float]]) -> str:
-    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+        size = {
+            "width": max(right - left, 0.5),
+            "height": self.height - self.top - self.bottom,
+        }
+        return el("rect", el("title", tip), x=left, y=self.top, **size, class_="hit")
 
 
 def nice_ticks(low: float, high: float, most: int = 5) -> list[float]:
@@ -168,15 +201,23 @@ def nice_ticks(low: float, high: float, most: int = 5) -> list[float]:
     return [round(float(x), 12) + 0.0 for x in np.arange(first, high + step * 1e-6, step)]
 
 
+def ticks_of(low: float, high: float, most: int = 5) -> Ticks:
+    return [(tick, number(tick)) for tick in nice_ticks(low, high, most)]
+
+
+def percent_ticks(high: float, most: int = 4) -> Ticks:
+    return [(tick, f"{100 * tick:g}%") for tick in nice_ticks(0.0, high, most)]
+
+
 def number(value: float) -> str:
-    """As few digits as tell it."""
+    """Three significant digits, or whole numbers from a thousand on."""
     if abs(value) >= 10_000:
         return f"{value:,.0f}"
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """With its sign, a real minus, and no minus before zero."""
+    """With a sign and a true minus; zero is never negative."""
     text = f"{value:+.{digits}f}"
     return text.replace("-", "−") if float(text) else text.replace("-", "+")
 
@@ -185,9 +226,11 @@ def percent(share: float, digits: int = 0) -> str:
     return f"{100 * share:.{digits}f}\u00a0%"
 
 
-def ticks_of(low: float, high: float, most: int = 5) -> list[tuple[float, str]]:
-    return [(tick, number(tick)) for tick in nice_ticks(low, high, most)]
+def spaced(name: str) -> str:
+    """A variable's name for readers: heart_rate becomes heart rate."""
+    return name.replace("_", " ")
 
 
-def percent_ticks(high: float, most: int = 4) -> list[tuple[float, str]]:
-    return [(tick, f"{100 * tick:g}%") for tick in nice_ticks(0.0, high, most)]
+def short(name: str, letters: int) -> str:
+    """Leave out the middle of a long name: names often differ at their end."""
+    return name if len(name) <= letters else f"{name[: letters - 5]}…{name[-4:]}"

@@ -1,0 +1,98 @@
+"""What an audit reads: cohorts whose schemas describe the same record, and synthetic patients with
+the weights that restore the population."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from longsynth.reading.cohort_folder import read_cohort
+from longsynth.reading.parquet import column_types
+from longsynth.reading.records import Cohort
+from longsynth.sampling.synthetic import Synthetic
+from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Floats
+from longsynth.system.errors import Code, CohortError, Refused
+from longsynth.system.reader_errors import without_cells
+
+CORRECT = "Correct it, or generate the patients again with `longsynth sample`."
+
+
+def require_agreement(schemas: dict[str, Schema]) -> Schema:
+    """Return the first schema, or refuse and say in which public fact another one differs."""
+    (first_name, first), *others = schemas.items()
+    for name, schema in others:
+        for fact, value in _facts(first).items():
+            other = _facts(schema)[fact]
+            if other != value:
+                raise Refused(
+                    Code.COHORTS_DISAGREE,
+                    f"the {name} cohort has {fact} {_text(other)}, but the {first_name} cohort has "
+                    f"{_text(value)}.",
+                    "Describe both with one schema.yaml, or generate the synthetic patients again "
+                    "from a fit of this cohort.",
+                )
+    return first
+
+
+def _facts(schema: Schema) -> dict[str, object]:
+    """What a record means. Group and event may have other names for their levels: order counts."""
+    names = [v.name for v in schema.variables]
+    return {
+        "variables": names,
+        **{f"{v.name} of kind": v.kind for v in schema.variables},
+        **{f"{v.name} with bounds": list(v.bounds) for v in schema.variables},
+        **{f"{v.name} with transform": v.transform for v in schema.variables},
+        **{f"{v.name} with levels": list(v.levels or ("none",)) for v in schema.variables},
+        **{f"{v.name} measured": _measured(v.static) for v in schema.variables},
+        "sites": list(schema.sites),
+        "slots": schema.slots,
+        "max_gap": schema.max_gap,
+    }
+
+
+def _measured(static: bool) -> str:
+    return "once" if static else "over time"
+
+
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def read_synthetic(folder: Path) -> tuple[Schema, Synthetic]:
+    """Read a cohort folder and, where patients.parquet has it, its column `weight`."""
+    schema, cohort = read_cohort(folder)
+    arrays = {field.name: getattr(cohort, field.name) for field in fields(Cohort)}
+    with without_cells(f"{folder} has no readable column 'weight': is the file damaged?"):
+        weight = _weight(folder, schema.patient.column, cohort.patients)
+    return schema, Synthetic(**arrays, weight=weight, fingerprint="")
+
+
+def _weight(folder: Path, key: str, patients: int) -> Floats:
+    """Return weights in the order in which `read_cohort` returns patients: by id."""
+    path, rows = folder / "patients.parquet", folder / "observations.parquet"
+    if not path.is_file() or "weight" not in pq.read_schema(path).names:
+        return np.ones(patients)
+    ids = [dict(column_types(file)).get(key) for file in (path, rows) if file.is_file()]
+    if len(ids) < 2 or not all(pa.types.is_integer(k) and k != pa.uint64() for k in ids):
+        remedy = "Number the patients from 1 in both tables, as `longsynth sample` does."
+        raise _unusable(path, "has weights, but ids that are not whole numbers.", remedy)
+    table = pq.ParquetFile(path).read(columns=[key, "weight"])
+    if table.column_names.count("weight") > 1:
+        raise _unusable(path, "has the column 'weight' twice.", "Rename one of the columns.")
+    column = table.column("weight")
+    if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
+        raise _unusable(path, "has a column 'weight' that is not numeric.", CORRECT)
+    order = np.argsort(table.column(key).to_numpy(), kind="stable")
+    weight = np.asarray(column.to_numpy(), dtype=np.float64)[order]
+    with np.errstate(over="ignore", invalid="ignore"):
+        usable = (weight >= 0).all() and 0 < weight.sum() < np.inf
+    if not usable:
+        raise _unusable(path, "has a weight that is negative, infinite or missing.", CORRECT)
+    return weight
+
+
+def _unusable(path: Path, problem: str, remedy: str) -> CohortError:
+    return CohortError(Code.WEIGHTS_UNUSABLE, f"{path} {problem}", remedy)

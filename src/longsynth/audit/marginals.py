@@ -1,0 +1,207 @@
+"""Marginals: each variable's values, what is missing, the gaps, the number of slots and the event,
+each compared between real and synthetic patients.
+
+A comparison is prepared once for two cohorts: sorting and counting happen then. The measure that it
+returns is then evaluated for weights of both cohorts; a bootstrap replicate is another pair of
+weights.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from longsynth.audit.view import clipped, level_codes, level_count, summed, view
+from longsynth.schema.record import Trajectories
+from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Floats, Ints
+
+Measure = Callable[[Floats, Floats], dict[str, float]]  # weights of real and synthetic patients
+Comparison = Callable[[Schema, Trajectories, Trajectories], Measure]
+
+
+class Samples:
+    """Observations of real and synthetic patients, with the patient of each, sorted once."""
+
+    def __init__(self, real: Floats, of_real: Ints, synthetic: Floats, of_synthetic: Ints) -> None:
+        values = np.concatenate([real, synthetic])
+        self._order = np.argsort(values, kind="stable")
+        self._sorted = values[self._order]
+        self._ends = np.flatnonzero(np.diff(self._sorted, append=np.inf) > 0)  # of tied runs
+        self._of_real, self._of_synthetic = of_real, of_synthetic
+
+    def kolmogorov_smirnov(self, real_weight: Floats, synthetic_weight: Floats) -> float:
+        apart = self._apart(real_weight, synthetic_weight)
+        return float(np.abs(apart).max()) if apart is not None else np.nan
+
+    def wasserstein(self, real_weight: Floats, synthetic_weight: Floats) -> float:
+        """Mean distance that observations must move, in their unit."""
+        apart = self._apart(real_weight, synthetic_weight)
+        if apart is None:
+            return np.nan
+        return float((np.abs(apart[:-1]) * np.diff(self._sorted[self._ends])).sum())
+
+    def _apart(self, real_weight: Floats, synthetic_weight: Floats) -> Floats | None:
+        """The two distribution functions' difference at each distinct value."""
+        real, synthetic = real_weight[self._of_real], synthetic_weight[self._of_synthetic]
+        if not (real.sum() > 0 and synthetic.sum() > 0):
+            return None
+        signed = np.concatenate([real / real.sum(), -synthetic / synthetic.sum()])
+        return np.asarray(np.cumsum(signed[self._order])[self._ends])
+
+
+class Tables:
+    """Counts of coded observations, real and synthetic."""
+
+    def __init__(
+        self, codes: int, real: Ints, of_real: Ints, synthetic: Ints, of_synthetic: Ints
+    ) -> None:
+        self._codes = codes
+        self._real, self._of_real = real, of_real
+        self._synthetic, self._of_synthetic = synthetic, of_synthetic
+
+    def counts(self, real_weight: Floats, synthetic_weight: Floats) -> tuple[Floats, Floats]:
+        return (
+            summed(self._real, real_weight[self._of_real], self._codes),
+            summed(self._synthetic, synthetic_weight[self._of_synthetic], self._codes),
+        )
+
+    def total_variation(self, real_weight: Floats, synthetic_weight: Floats) -> float:
+        real, synthetic = self.counts(real_weight, synthetic_weight)
+        if not (real.sum() > 0 and synthetic.sum() > 0):
+            return np.nan
+        return float(np.abs(real / real.sum() - synthetic / synthetic.sum()).sum() / 2)
+
+
+def mean_of_known(values: list[float]) -> float:
+    known = [value for value in values if np.isfinite(value)]
+    return float(np.mean(known)) if known else np.nan
+
+
+def marginals(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:
+    """Kolmogorov-Smirnov for continuous variables, total variation for those with levels."""
+    distances = {}
+    pairs = zip(_observations(schema, real), _observations(schema, synthetic), strict=True)
+    for variable, ((a, of_a), (b, of_b)) in zip(schema.variables, pairs, strict=True):
+        if variable.kind == "continuous":
+            single = Samples(_single(a), of_a, _single(b), of_b)
+            distances[variable.name] = single.kolmogorov_smirnov
+        else:
+            codes = level_codes(variable, a), of_a, level_codes(variable, b), of_b
+            distances[variable.name] = Tables(level_count(variable), *codes).total_variation
+
+    def measure(real_weight: Floats, synthetic_weight: Floats) -> dict[str, float]:
+        by_variable = {
+            f"marginal_ks_{name}": distance(real_weight, synthetic_weight)
+            for name, distance in distances.items()
+        }
+        return {"marginal_ks": mean_of_known(list(by_variable.values())), **by_variable}
+
+    return measure
+
+
+def _observations(schema: Schema, cohort: Trajectories) -> list[tuple[Floats, Ints]]:
+    """For each variable its observed values, in clinical units, and the patient of each."""
+    values, observed = clipped(schema, cohort), view(schema, cohort).observed
+    return [
+        (values[:, :, v][observed[:, :, v]], np.nonzero(observed[:, :, v])[0])
+        for v in range(len(schema.variables))
+    ]
+
+
+def _single(values: Floats) -> Floats:
+    """Values as a file of single precision holds them: else its 0.4 would not be ours."""
+    return values.astype(np.float32).astype(np.float64)
+
+
+def gaps(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:
+    """Wasserstein distance of gaps, in hours, each at most max_gap."""
+
+    def used(cohort: Trajectories) -> tuple[Floats, Ints]:
+        viewed = view(schema, cohort)
+        return viewed.gaps[viewed.used], np.nonzero(viewed.used)[0]
+
+    samples = Samples(*used(real), *used(synthetic))
+    return lambda *weight: {"gap_wasserstein": samples.wasserstein(*weight)}
+
+
+def visit_counts(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:
+    """Wasserstein distance of the number of slots, for all patients and by event: the length of a
+    record can reveal the event."""
+
+    def lengths(cohort: Trajectories) -> tuple[Floats, Ints]:
+        return cohort.length.astype(np.float64), np.arange(cohort.patients)
+
+    samples = Samples(*lengths(real), *lengths(synthetic))
+
+    def measure(real_weight: Floats, synthetic_weight: Floats) -> dict[str, float]:
+        errors = {"visit_count_error": samples.wasserstein(real_weight, synthetic_weight)}
+        for event in (0, 1):
+            chosen = (
+                real_weight * (real.event == event),
+                synthetic_weight * (synthetic.event == event),
+            )
+            errors[f"visit_count_error_event{event}"] = samples.wasserstein(*chosen)
+        return errors
+
+    return measure
+
+
+def prevalence(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:
+    """Absolute difference in the share of patients with the event, overall and by group."""
+
+    def share(cohort: Trajectories, weight: Floats) -> float:
+        total = weight.sum()
+        return float((weight * cohort.event).sum() / total) if total > 0 else np.nan
+
+    def measure(real_weight: Floats, synthetic_weight: Floats) -> dict[str, float]:
+        differences = {
+            "prevalence_error": share(real, real_weight) - share(synthetic, synthetic_weight)
+        }
+        for group in (0, 1):
+            of_real = share(real, real_weight * (real.group == group))
+            of_synthetic = share(synthetic, synthetic_weight * (synthetic.group == group))
+            differences[f"prevalence_error_group{group}"] = of_real - of_synthetic
+        return {name: abs(difference) for name, difference in differences.items()}
+
+    return measure
+
+
+def missingness(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:
+    """Absolute difference in the share of missing cells in slots in use, mean over variables. A
+    static variable has one cell per patient, whether or not a slot is in use.
+
+    `missingness_event_error` compares how much larger that share is with the event than without.
+    """
+    a, b = _cells(schema, real), _cells(schema, synthetic)
+    names = [f"missingness_error_{variable.name}" for variable in schema.variables]
+
+    def measure(real_weight: Floats, synthetic_weight: Floats) -> dict[str, float]:
+        apart = np.abs(_missing(a, real_weight) - _missing(b, synthetic_weight))
+        by_event = np.abs(
+            _with_event_more(a, real.event, real_weight)
+            - _with_event_more(b, synthetic.event, synthetic_weight)
+        )
+        return {
+            "missingness_error": mean_of_known(apart.tolist()),
+            "missingness_event_error": mean_of_known(by_event.tolist()),
+            **dict(zip(names, apart.tolist(), strict=True)),
+        }
+
+    return measure
+
+
+def _cells(schema: Schema, cohort: Trajectories) -> Floats:
+    """(n, 2, V): missing cells of each variable, and all cells that a patient has."""
+    viewed = view(schema, cohort)
+    number = np.where(schema.layout.static, 1, viewed.used.sum(axis=1)[:, None])
+    return np.stack([number - viewed.observed.sum(axis=1), number], axis=1).astype(np.float64)
+
+
+def _missing(cells: Floats, weight: Floats) -> Floats:
+    missing, number = np.tensordot(weight, cells, axes=1)
+    known = number > 0
+    return np.where(known, missing / np.where(known, number, 1.0), np.nan)
+
+
+def _with_event_more(cells: Floats, event: Ints, weight: Floats) -> Floats:
+    return _missing(cells, weight * (event == 1)) - _missing(cells, weight * (event == 0))

@@ -1,0 +1,159 @@
+"""Cohort folders: observations.parquet, patients.parquet and schema.yaml, read as patients.
+
+Public mistakes raise: a missing file, a column that is missing or has the wrong type, an id that
+occurs twice in the patient table. Private facts never raise: an unusable cell counts as missing,
+and `repairs` counts it for the internal side. Files that are sorted by patient are streamed as they
+are; DuckDB sorts the others, on disk if necessary.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from longsynth.reading.by_patient import Streams
+from longsynth.reading.cells import cohort_columns, id_cast, unread_cells, unread_labels
+from longsynth.reading.columns import Roles, accepted_types, people_roles, row_roles
+from longsynth.reading.parquet import stored_types
+from longsynth.reading.records import Cohort
+from longsynth.reading.session import Session, Table, require_distinct
+from longsynth.reading.slots import COUNTED, Placed, placed
+from longsynth.schema.file import load_schema
+from longsynth.schema.schema import Schema
+from longsynth.system.errors import Code, CohortError
+
+MEMORY = 256  # MB that DuckDB may use before it sorts on disk
+
+
+class CohortFolder:
+    """The patients of a folder, in batches, as often as needed. Close it to remove its scratch."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        self.schema = cohort_schema(self.folder)
+        self._counts: Counter[str] | None = None  # from a full pass
+        self._session = Session(
+            len(self.schema.variables), memory=MEMORY, problem=f"{self.folder} cannot be read."
+        )
+        try:
+            self._prepare()
+            self.patients = self._count_patients()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._session.close()
+
+    def batches(self) -> Iterator[Cohort]:
+        """Yield every patient of the patient table once, the same number in every batch."""
+        return (batch.cohort() for batch in self._placed())
+
+    def _placed(self) -> Iterator[Placed]:
+        """Yield the rows of each batch in their slots. The first full pass also counts them, so
+        that `repairs` needs no pass of its own."""
+        counts: Counter[str] = Counter(dict.fromkeys(("rows", "people", *COUNTED), 0))
+        for rows in self._streams.by_patient():
+            batch = placed(rows, self.schema)
+            if self._counts is None:
+                counts.update(rows=len(rows.owner), people=batch.people)
+                counts.update(batch.counts())
+            yield batch
+        self._counts = self._counts or counts
+
+    def repairs(self) -> dict[str, Any]:
+        """Count what was read differently from how it is stored. Not for release."""
+        cells = self._counted(self._observations, unread_cells(self.schema, static=False))
+        cells |= self._counted(self._people, unread_cells(self.schema, static=True))
+        total = self._session.row(f"SELECT count(*) FROM {self._observations.scan}")[0]
+        usable = self._session.row("SELECT count(*) FROM rows")[0]
+        if self._counts is None:
+            for _ in self._placed():
+                pass
+        counts = self._counts or Counter()
+        return {
+            "rows": total,
+            "rows_without_usable_time": total - usable,
+            "rows_of_unknown_patients": usable - counts["rows"],
+            "patients_without_rows": self.patients - counts["people"],
+            **{what: counts[what] for what in COUNTED},
+            "cells_not_a_finite_number": cells,
+            "labels_set_to_the_first_level": self._counted(
+                self._people, unread_labels(self.schema)
+            ),
+        }
+
+    def _counted(self, table: Table, counts: dict[str, str]) -> dict[str, int]:
+        if not counts:
+            return {}
+        numbers = self._session.row(f"SELECT {', '.join(counts.values())} FROM {table.scan}")
+        return dict(zip(counts, numbers, strict=True))
+
+    def _prepare(self) -> None:
+        """Define the views `people` and `rows`, both in longsynth's own names and units."""
+        rows = self._table("observations", row_roles(self.schema))
+        people = self._table("patients", people_roles(self.schema))
+        self._observations, self._people = rows, people
+        columns = cohort_columns(self.schema, rows.types, people.types)
+        self._session.run(f"CREATE VIEW people AS SELECT {columns.people} FROM {people.scan}")
+        self._session.run(f"""
+            CREATE VIEW rows AS SELECT * FROM (SELECT {columns.rows} FROM {rows.scan})
+            WHERE isfinite(time)""")
+        patient = self.schema.patient.column
+        whole = "BIGINT" in id_cast(rows.types[patient], people.types[patient])
+        self._streams = Streams(self._session, self.schema, rows.file, people.file, whole=whole)
+
+    def _table(self, name: str, roles: Roles) -> Table:
+        path = self.folder / f"{name}.parquet"
+        if not path.is_file():
+            raise no_table(self.folder, name)
+        return self._session.table(
+            path,
+            f"the {name} table of {self.folder}",
+            lambda file: accepted_types(name, stored_types(file), roles),
+        )
+
+    def _count_patients(self) -> int:
+        order = self._streams.people_order
+        if order and order.distinct:
+            require_distinct(order.rows, order.known, order.known)
+            return order.rows
+        return self._session.count_patients()
+
+
+def read_cohort(folder: Path | str) -> tuple[Schema, Cohort]:
+    """Return a folder's schema and all its patients in memory."""
+    with CohortFolder(folder) as source:
+        return source.schema, Cohort.joined(source.batches())
+
+
+def cohort_schema(folder: Path) -> Schema:
+    """Return the schema of a cohort folder."""
+    if not folder.is_dir():
+        raise CohortError(
+            Code.COHORT_INCOMPLETE, f"{folder} is not a folder.", "Give the cohort's folder."
+        )
+    path = folder / "schema.yaml"
+    if path.exists() and not path.is_file():
+        raise CohortError(
+            Code.COHORT_INCOMPLETE,
+            f"{path} is not a file: a pipe or a device could block a reader forever.",
+            "Replace it by a file.",
+        )
+    return load_schema(path)
+
+
+def no_table(folder: Path, name: str) -> CohortError:
+    if (folder / f"{name}.csv").is_file():
+        return CohortError(
+            Code.COHORT_INCOMPLETE,
+            f"{folder} has {name}.csv, but a fit reads only Parquet.",
+            "Turn the folder into a cohort with `longsynth import events`.",
+        )
+    return CohortError(Code.COHORT_INCOMPLETE, f"{folder} has no {name}.parquet.", "Add the table.")

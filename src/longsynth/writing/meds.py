@@ -1,0 +1,192 @@
+"""A MEDS 0.4 dataset: events of subjects, sorted, each subject in one shard.
+
+Labels, static variables and weights are events without a time. A record begins with RECORD_START on
+a made-up day, and its times count from there. schema.yaml says how `longsynth import meds` reads it
+back. A slot without observations leaves no trace, and values are float32.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from longsynth.schema.columns import LABELS, Labels
+from longsynth.schema.file import dump
+from longsynth.schema.mapping import Dataset, Moment, Source
+from longsynth.schema.record import Trajectories
+from longsynth.schema.schema import Schema
+from longsynth.schema.variable import Variable
+from longsynth.system.arrays import Floats, Ints
+from longsynth.system.origin import VERSION
+from longsynth.writing import Writer
+from longsynth.writing.cohort import long_rows, text_of_levels
+
+Objects = NDArray[np.object_]
+
+START, WEIGHT = "RECORD_START", "SAMPLING_WEIGHT"
+DAY_ZERO = np.datetime64("2000-01-01", "us")  # made up: synthetic patients have no calendar
+MICROSECONDS = 3_600_000_000  # in an hour
+APART = 2 / 3_600_000  # hours between two slots: readers count in milliseconds
+COLUMNS = pa.schema(
+    [
+        ("subject_id", pa.int64()),
+        ("time", pa.timestamp("us")),
+        ("code", pa.string()),
+        ("numeric_value", pa.float32()),
+    ]
+)
+CODES = pa.schema(
+    [
+        ("code", pa.string()),
+        ("description", pa.string()),
+        ("parent_codes", pa.list_(pa.string())),
+    ]
+)
+SPLITS = pa.schema([("subject_id", pa.int64()), ("split", pa.string())])
+
+
+def write_meds(folder: Path, schema: Schema, chunks: Iterable[Trajectories]) -> None:
+    """Write data/, metadata/ and schema.yaml, one shard per chunk."""
+    (folder / "data").mkdir()
+    (folder / "metadata").mkdir()
+    first = 1
+    with pq.ParquetWriter(folder / "metadata" / "subject_splits.parquet", SPLITS) as splits:
+        for shard, chunk in enumerate(chunks):
+            ids = np.arange(first, first + chunk.patients)
+            first += chunk.patients
+            pq.write_table(_events(chunk, schema, ids), folder / "data" / f"{shard}.parquet")
+            splits.write_table(pa.table([ids, ["train"] * len(ids)], schema=SPLITS))
+    codes = pa.Table.from_pylist(list(_codes(schema)), schema=CODES)
+    pq.write_table(codes, folder / "metadata" / "codes.parquet")
+    about = {
+        "dataset_name": f"{schema.name}, synthetic",
+        "dataset_version": "1",
+        "etl_name": "longsynth",
+        "etl_version": VERSION,
+        "meds_version": "0.4.1",
+    }
+    text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
+    (folder / "metadata" / "dataset.json").write_text(text, encoding="utf-8")
+    (folder / "schema.yaml").write_text(dump(meds_schema(schema)), encoding="utf-8")
+
+
+def meds_schema(schema: Schema) -> Schema:
+    """The canonical schema, with where each variable and label is found in the events."""
+    canonical = schema.canonical()
+    variables = [v.model_copy(update={"source": _source(v)}) for v in canonical.variables]
+    labels = {
+        what: label.model_copy(update={"source": Source(pattern=_pattern(what.upper()))})
+        for what, label in _labels(canonical).items()
+    }
+    begins = Dataset(start=Moment(codes=(START,)))
+    return canonical.model_copy(update={"variables": tuple(variables), "source": begins, **labels})
+
+
+def code_of(variable: Variable) -> str:
+    """The code of a variable with its unit. With levels, only the part before the level."""
+    return f"{variable.name}//{variable.unit}" if variable.unit else variable.name
+
+
+def _source(variable: Variable) -> Source:
+    if variable.levels is None:
+        return Source(codes=(code_of(variable),))
+    return Source(pattern=_pattern(variable.name))
+
+
+def _pattern(name: str) -> str:
+    return f"{name}//(?P<value>.*)"
+
+
+def _labels(schema: Schema) -> dict[str, Labels]:
+    return {what: label for what in LABELS if (label := getattr(schema, what)) is not None}
+
+
+def _codes(schema: Schema) -> Iterator[dict[str, object]]:
+    texts = {START: "start of the record, on a made-up day", WEIGHT: "weight in the population"}
+    for what, labels in _labels(schema.canonical()).items():
+        texts |= {f"{what.upper()}//{level}": labels.meaning or what for level in labels.levels}
+    for v in schema.variables:
+        codes = [f"{v.name}//{level}" for level in v.levels] if v.levels else [code_of(v)]
+        texts |= {code: f"{v.name} {v.unit}".strip() for code in codes}
+    for code, description in texts.items():
+        yield {"code": code, "description": description, "parent_codes": None}
+
+
+def _events(chunk: Trajectories, schema: Schema, ids: Ints) -> pa.Table:
+    patient, time, code, number = (
+        np.concatenate(parts)
+        for parts in zip(_once(chunk, schema), _over_time(chunk, schema), strict=True)
+    )
+    order = np.lexsort((np.arange(len(patient)), time, patient))  # no time: before all others
+    patient, time, code, number = patient[order], time[order], code[order], number[order]
+    stamps = pa.array(DAY_ZERO + time.astype("timedelta64[us]"), mask=time < 0)
+    values = pa.array(number.astype(np.float32), mask=np.isnan(number))
+    return pa.table([ids[patient], stamps, pa.array(code, pa.string()), values], schema=COLUMNS)
+
+
+def _over_time(chunk: Trajectories, schema: Schema) -> tuple[Ints, Ints, Objects, Floats]:
+    """Patient, microseconds since the start, code and value of what was observed over time."""
+    rows = long_rows(chunk, schema, smallest=APART)
+    code, number = _coded(schema, rows.variable, rows.value)
+    everyone = np.arange(chunk.patients)
+    begins = np.full(chunk.patients, START, dtype=object)
+    return (
+        np.concatenate([everyone, rows.patient]),
+        np.concatenate([0 * everyone, np.rint(rows.time * MICROSECONDS).astype(np.int64)]),
+        np.concatenate([begins, code]),
+        np.concatenate([np.full(chunk.patients, np.nan), number]),
+    )
+
+
+def _once(chunk: Trajectories, schema: Schema) -> tuple[Ints, Ints, Objects, Floats]:
+    """The same for labels, weights and static variables; microseconds are -1."""
+    everyone = np.arange(chunk.patients)
+    labels = _labels(schema.canonical())
+    codes = [
+        np.array([f"{what.upper()}//{level}" for level in label.levels], dtype=object)
+        for what, label in labels.items()
+    ]
+    marks = [getattr(chunk, what) for what in labels]
+    patient, code = [everyone] * len(codes), [c[m] for c, m in zip(codes, marks, strict=True)]
+    number = [np.full(chunk.patients, np.nan)] * len(codes)
+    weight = getattr(chunk, "weight", None)
+    if weight is not None:
+        patient.append(everyone)
+        code.append(np.full(chunk.patients, WEIGHT, dtype=object))
+        number.append(weight)
+    for v in np.flatnonzero(schema.layout.static):
+        known = np.flatnonzero(chunk.observed[:, 0, v])
+        named, values = _coded(schema, np.full(len(known), v), chunk.values[known, 0, v])
+        patient.append(known)
+        code.append(named)
+        number.append(values)
+    joined = np.concatenate(patient)
+    return joined, np.full(len(joined), -1), np.concatenate(code), np.concatenate(number)
+
+
+def _coded(schema: Schema, variable: Ints, value: Floats) -> tuple[Objects, Floats]:
+    """One code and one number each; a level is part of the code and has no number."""
+    codes = np.array([code_of(v) for v in schema.variables], dtype=object)[variable]
+    number = value.astype(np.float64)
+    for i, v in enumerate(schema.variables):
+        if v.levels:
+            of_it = variable == i
+            texts = text_of_levels(v.levels, value[of_it])
+            codes[of_it] = [f"{v.name}//{text}" for text in texts]
+            number[of_it] = np.nan
+    return codes, number
+
+
+MEDS = Writer(
+    write_meds,
+    people_files=lambda _: ["metadata/subject_splits.parquet"],
+    other_files=lambda chunks: [
+        "metadata/codes.parquet",
+        "metadata/dataset.json",
+        *(f"data/{chunk}.parquet" for chunk in range(chunks)),
+    ],
+)
