@@ -1,59 +1,50 @@
-"""A method of one's own: private conditional means with a spread that is public knowledge."""
+"""A method of your own: private conditional means with a spread that is public knowledge."""
 
 import numpy as np
 
 import longsynth
-from longsynth.encoding import rows as encoding
-from longsynth.encoding.scaling import Scaling
-from longsynth.methods.private import lines
-from longsynth.privacy.sums import Contribution
-from longsynth.sampling.auxiliary import masks_of
-from longsynth.sampling.covariance import Spectrum
-from longsynth.sampling.gaps import Gaps
-from longsynth.sampling.lengths import Users
-from longsynth.sampling.mean import gram_of_strata, means_in_use
-from longsynth.sampling.model import Model
-from longsynth.sampling.score import ScorePath, noise_levels
-from longsynth.sampling.strata import population_masses, synthesis_strata
-from longsynth.schema.schema import condition_matrix
+from longsynth.encoding import Encoder
+from longsynth.methods import PrivateMethod, lines
+from longsynth.sampling import (
+    STRATA,
+    VALUES,
+    Gaps,
+    Model,
+    Scaling,
+    ScorePath,
+    SlotUse,
+    Spectrum,
+    condition_matrix,
+    gram_of_strata,
+    masks_of,
+    means_in_use,
+    noise_levels,
+    population_masses,
+    released_lengths,
+    synthesis_strata,
+)
 
 SPREAD, MISSING = 0.04, 0.15  # public guesses: variance of an encoded value, missing share
 
 
-class Flat:
+class Flat(PrivateMethod):
     name, summary = "flat", "conditional means, public spread"
 
-    def stages(self, schema):  # what leaves, with shares of the budget that add up to one
-        share = lines.shares({lines.STRATA: 20, lines.VALUES: 80}, schema)
-        found = [lines.strata(schema), lines.values(schema), *lines.lengths(schema)]
-        return (tuple((statistic, share[statistic.name]) for statistic in found),)
+    def stages(self, schema):  # the lines of each pass, with shares that add up to at most one
+        shares = lines.shares_of({STRATA: 20, VALUES: 80}, schema)
+        strata, values = lines.strata(schema, shares), lines.values(schema, shares)
+        return ((strata, values, *lines.lengths(schema, shares)),)
 
-    def contributions(self, batch, schema, stage, so_far):  # one row a patient, nothing else
-        cell, grid = encoding.strata(batch, schema), lines.grid(schema)
-        squared = lines.value_radius_squared(schema)
-        z = encoding.values(batch, schema, grid=grid, squared=squared)
-        return {
-            lines.STRATA: Contribution(encoding.one_hot(cell, len(schema.strata))),
-            lines.VALUES: Contribution(z, condition_matrix(schema)[cell]),
-            lines.LENGTHS: lines.length_rows(batch, schema),
-        }
-
-    def blur(self, entry, schema, patients):  # what the noise means, for `plan`
-        return lines.blur(entry, schema, patients)
+    def encoder(self, schema, so_far):  # built once per pass, called for each batch
+        return Encoder(schema)
 
     def model(self, bundle):  # from the released numbers alone
         schema, conditions = bundle.schema, condition_matrix(bundle.schema)
-        mass, lengths = population_masses(bundle.mean(lines.STRATA)), lines.lengths_in(bundle)
+        mass, lengths = population_masses(bundle.mean(STRATA)), released_lengths(bundle)
         gram, slot = gram_of_strata(mass, conditions), schema.layout.value_slot
-        users = Users(mass, lengths.in_use)  # not everyone uses every slot
-        means = means_in_use(
-            gram,
-            bundle.mean(lines.VALUES),
-            conditions,
-            users,
-            slot,
-            schema.resolved_constants.ridge,
-        )
+        slot_use = SlotUse(mass, lengths.in_use)  # not everyone uses every slot
+        ridge = schema.resolved_constants.ridge
+        means = means_in_use(gram, bundle.mean(VALUES), conditions, slot_use, slot, ridge)
         scaling, strata, spread = Scaling(schema), len(conditions), np.full(schema.width, SPREAD)
         return Model(
             schema=schema,

@@ -12,7 +12,6 @@ import numpy as np
 from scipy.special import smirnov
 
 from longsynth import plan, simulate, simulated_schema
-from longsynth.methods.fact import facts_of
 from longsynth.release.noise_check import UNUSUAL, check_noise
 from longsynth_lab.forgery import FORGERIES, Exposed, exposed
 
@@ -42,12 +41,12 @@ def measured(method: str) -> dict[str, Any]:
 
 
 def _outcome(bundle: Any, scene: Exposed) -> str:
-    return check_noise(bundle, facts_of(scene.plan.method, scene.plan.schema)).outcome
+    return check_noise(bundle, tuple(scene.plan.method.facts(scene.plan.schema))).outcome
 
 
 def _honest(scene: Exposed, rng: np.random.Generator) -> dict[str, Any]:
-    """How often the check suspects honest noise, and whether its p values are valid."""
-    facts = facts_of(scene.plan.method, scene.plan.schema)
+    """How often honest noise is suspected, and whether any test's chances are too small."""
+    facts = tuple(scene.plan.method.facts(scene.plan.schema))
     checks = [check_noise(scene.release(rng), facts) for _ in range(HONEST)]
     chances = np.sort([[t.chance for t in c.tests] for c in checks], axis=0)
     above = (np.arange(1, HONEST + 1) / HONEST)[:, None] - chances  # beyond uniform

@@ -107,7 +107,7 @@ def _widths(patients: int) -> list[int]:
     from longsynth import plan, simulated_schema
 
     planned = plan(simulated_schema(), patients, epsilon=12, delta=1e-8, method="copula-score")
-    return [max(statistic.right for statistic, _ in stage) for stage in planned.stages]
+    return [max(line.statistic.right for line in stage) for stage in planned.stages]
 
 
 def ratios(row: Figures) -> dict[str, float]:

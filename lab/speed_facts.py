@@ -33,7 +33,9 @@ def stored(slots: int, variables: int, patients: int) -> dict[str, int]:
             planned = plan(
                 wide_schema(slots, variables), patients, epsilon=8, delta=1e-6, method=name
             )
-            found[name] = sum(s.dimension for stage in planned.stages for s, _ in stage)
+            found[name] = sum(
+                line.statistic.dimension for stage in planned.stages for line in stage
+            )
     return found
 
 

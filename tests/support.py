@@ -9,10 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longsynth.bundle import Bundle
-from longsynth.methods.method import PrivateMethod, Stage
+from longsynth.encoding.rows import Encoded, Encoder, encoded_values
+from longsynth.methods.method import BatchEncoder, PrivateMethod, Stage, contributions
 from longsynth.plan import Plan, plan
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.ledger import Ledger, Released, price
+from longsynth.privacy.sums import Contribution
 from longsynth.reading.records import Cohort
 from longsynth.schema.file import dump
 from longsynth.schema.schema import Schema
@@ -122,12 +124,46 @@ def earlier(method: PrivateMethod, schema: Schema, stage: Stage) -> Bundle:
     for before in method.stages(schema):
         if before == stage:
             break
-        for statistic, share in before:
-            entry = price(statistic, share, SMALL)
+        for line in before:
+            statistic, entry = line.statistic, price(line.statistic, line.share, SMALL)
             rng = np.random.default_rng(len(released))
             noise = np.rint(entry.sigma * rng.standard_normal(statistic.dimension))
             released[statistic.name] = Released(noise.astype(np.int64), entry)
     return Bundle(method.name, schema, Ledger(SMALL, 60), released)
+
+
+def rows_of(
+    method: PrivateMethod, batch: Cohort, schema: Schema, stage: Stage, so_far: Bundle
+) -> dict[str, Contribution]:
+    """What each patient of a batch adds to each line of a stage."""
+    return contributions(stage, method.encoder(schema, so_far), batch)
+
+
+_ENCODERS: list[tuple[PrivateMethod, Schema, Stage, BatchEncoder]] = []
+
+
+def early_rows(
+    method: PrivateMethod, batch: Cohort, schema: Schema, stage: Stage
+) -> dict[str, Contribution]:
+    """The same after `earlier`; the encoder is built once, as in a pass."""
+    for one, of, lines, encoder in _ENCODERS:
+        if one is method and of is schema and lines == stage:
+            return contributions(stage, encoder, batch)
+    encoder = method.encoder(schema, earlier(method, schema, stage))
+    _ENCODERS.append((method, schema, stage, encoder))
+    del _ENCODERS[:-8]
+    return contributions(stage, encoder, batch)
+
+
+def encoded(batch: Cohort, schema: Schema) -> Encoded:
+    """A batch as any method sees it."""
+    return Encoder(schema.resolved(60))(batch)
+
+
+def unclipped(batch: Cohort, schema: Schema) -> np.ndarray:
+    """Encoded values before they are clipped to the radius."""
+    made = encoded(batch, schema)
+    return encoded_values(batch, made.encoder, made.observed)
 
 
 class NoNoise:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longsynth.encoding import rows as encoding
+from longsynth.encoding.rows import Encoder, clip
 from longsynth.encoding.scaling import Scaling
 from longsynth.schema.schema import Schema
-from support import one_patient, small_schema
+from support import encoded, one_patient, small_schema, unclipped
 
 anything = st.floats(allow_nan=True, allow_infinity=True)
 
@@ -19,9 +19,11 @@ anything = st.floats(allow_nan=True, allow_infinity=True)
 def test_every_record_ends_inside_its_radii(values: list[float], gaps: list[float]) -> None:
     patient, schema = one_patient(np.reshape(values, (4, 3)), gaps=gaps), small_schema()
     with np.errstate(all="ignore"):
-        z = encoding.encoded_values(patient, schema)
-        r, squares = encoding.log_gaps(patient, schema)
-        k = encoding.values(patient, schema, grid=4096, squared=4096**2)
+        z = unclipped(patient, schema)
+        r, squares = encoded(patient, schema).log_gaps
+        encoder = Encoder(schema.resolved(60))
+        encoder.grid, encoder.radius_squared = 4096, 4096**2
+        k = encoder(patient).values
     assert np.isfinite(z).all()
     assert (np.abs(z) <= 1).all()
     assert np.isfinite(r).all()
@@ -38,7 +40,7 @@ def test_rounding_never_leaves_the_ball_whatever_the_scale(
     rng, squared, scale = np.random.default_rng(seed), int(2**bits), 10**finer
     sizes = np.array([0.1, 10, 1e4, sqrt(squared), sqrt(squared / width)]) / scale
     rows = rng.normal(size=(20, width)) * rng.choice(sizes, (20, 1))
-    k = encoding.hold(rows.astype(number), squared, scale).astype(np.int64)
+    k = clip(rows.astype(number), squared, scale).astype(np.int64)
     assert ((k**2).sum(axis=1) <= squared).all()
 
 
@@ -48,7 +50,7 @@ def test_a_row_one_beyond_the_ball_is_scaled_back_though_its_type_cannot_tell(
 ) -> None:
     for bits in (14, 27, 30):
         rows = np.array([[1 << bits, 1], [1 << bits, 0]], number)
-        k = encoding.hold(rows, 1 << 2 * bits).astype(np.int64)
+        k = clip(rows, 1 << 2 * bits).astype(np.int64)
         assert (k**2).sum(axis=1)[0] < 1 << 2 * bits
         assert k[1].tolist() == [1 << bits, 0]
 
@@ -62,7 +64,7 @@ def test_a_row_as_long_as_the_radius_stays_in_the_ball_and_near_its_edge(
     rng, radius = np.random.default_rng(seed), 1 << 14
     rows = rng.normal(size=(50, width))
     rows *= rng.normal(1, 1e-3, (50, 1)) / np.linalg.norm(rows, axis=1, keepdims=True)
-    k = encoding.hold(rows.astype(number), radius**2, radius).astype(np.int64)
+    k = clip(rows.astype(number), radius**2, radius).astype(np.int64)
     norms = np.sqrt((k**2).sum(axis=1))
     assert (norms <= radius).all()
     assert (norms >= 0.98 * radius - np.sqrt(width)).all()
@@ -70,65 +72,65 @@ def test_a_row_as_long_as_the_radius_stays_in_the_ball_and_near_its_edge(
 
 def test_a_row_inside_the_ball_is_only_rounded() -> None:
     rows = np.array([[1.4, -2.6, 0.5]])
-    assert encoding.hold(rows, 1000).tolist() == [[1, -3, 0]]
+    assert clip(rows, 1000).tolist() == [[1, -3, 0]]
 
 
 @given(st.integers(0, 2**32), st.integers(1, 40))
-def test_rows_are_scaled_as_they_are_held(seed: int, width: int) -> None:
+def test_rows_are_scaled_as_they_are_clipped(seed: int, width: int) -> None:
     rows = np.random.default_rng(seed).normal(size=(50, width))
-    by_hand = encoding.hold(rows * 4096, width * 4096**2)
-    assert np.array_equal(encoding.hold(rows, width * 4096**2, 4096), by_hand)
-    assert np.array_equal(encoding.hold(rows[7:9], width * 4096**2, 4096), by_hand[7:9])
+    by_hand = clip(rows * 4096, width * 4096**2)
+    assert np.array_equal(clip(rows, width * 4096**2, 4096), by_hand)
+    assert np.array_equal(clip(rows[7:9], width * 4096**2, 4096), by_hand[7:9])
 
 
 def test_a_long_row_keeps_its_direction() -> None:
     rows = np.array([[30_000.0, -40_000.0]])
-    k = encoding.hold(rows, 10_000**2)
+    k = clip(rows, 10_000**2)
     assert k[0] / np.linalg.norm(k[0]) == pytest.approx([0.6, -0.8], abs=1e-3)
     assert np.linalg.norm(k[0]) > 9_990
 
 
 def test_bounds_become_one_and_the_midpoint_zero() -> None:
     scaling = Scaling(small_schema())
-    encoded = scaling.encode(np.array([[20.0, 0, 0], [120, 2, 0.5], [220, 4, 1], [-5, -9, 7]]))
-    assert encoded.tolist() == [[-1, -1, -1], [0, 0, 0], [1, 1, 1], [-1, -1, 1]]
+    scaled = scaling.encode(np.array([[20.0, 0, 0], [120, 2, 0.5], [220, 4, 1], [-5, -9, 7]]))
+    assert scaled.tolist() == [[-1, -1, -1], [0, 0, 0], [1, 1, 1], [-1, -1, 1]]
 
 
-def test_what_is_not_seen_sits_at_the_midpoint() -> None:
+def test_what_is_not_observed_sits_at_the_midpoint() -> None:
     cells = np.full((4, 3), 20.0)
     observed = np.ones((4, 3), bool)
     observed[0] = False
     cells[1] = np.nan
     cells[2] = np.inf
     patient = one_patient(cells, observed=observed)
-    z = encoding.encoded_values(patient, small_schema()).reshape(4, 3)
+    z = unclipped(patient, small_schema()).reshape(4, 3)
     assert z[:3].tolist() == [[0.0] * 3] * 3
     assert z[3, 0] == -1
-    missing = encoding.missing(patient, small_schema()).reshape(4, 3)
+    missing = encoded(patient, small_schema()).missing.reshape(4, 3)
     assert missing[:, 0].tolist() == [1, 1, 1, -1]
 
 
 def test_slots_past_the_length_hold_nothing() -> None:
     patient = one_patient(20.0, gaps=0.0, length=2)
     schema = small_schema()
-    assert encoding.seen(patient, schema)[0, :, 0].tolist() == [True, True, False, False]
-    r, squares = encoding.log_gaps(patient, schema)
+    assert encoded(patient, schema).observed[0, :, 0].tolist() == [True, True, False, False]
+    r, squares = encoded(patient, schema).log_gaps
     assert r[0].tolist() == [-1, -1, 0, 0]
     assert squares[0].tolist() == [0.5, 0.5, 0, 0]
-    assert encoding.missing(patient, schema).reshape(4, 3)[:, 0].tolist() == [-1, -1, 0, 0]
+    assert encoded(patient, schema).missing.reshape(4, 3)[:, 0].tolist() == [-1, -1, 0, 0]
 
 
 def test_where_all_slots_are_used_a_short_record_is_one_with_values_missing() -> None:
     patient, full = one_patient(20.0, gaps=0.0, length=2), small_schema(length="full")
-    r, squares = encoding.log_gaps(patient, full)
+    r, squares = encoded(patient, full).log_gaps
     assert r[0].tolist() == [-1, -1, 0, 0]
     assert squares[0].tolist() == [0.5, 0.5, -0.5, -0.5]
-    assert encoding.missing(patient, full).reshape(4, 3)[:, 0].tolist() == [-1, -1, 1, 1]
+    assert encoded(patient, full).missing.reshape(4, 3)[:, 0].tolist() == [-1, -1, 1, 1]
 
 
 def test_gaps_are_clipped_to_the_public_maximum() -> None:
     patient = one_patient(gaps=[-3.0, 0.0, 48.0, 1e308])
-    assert encoding.log_gaps(patient, small_schema())[0][0].tolist() == [-1, -1, 1, 1]
+    assert encoded(patient, small_schema()).log_gaps[0][0].tolist() == [-1, -1, 1, 1]
 
 
 @pytest.mark.parametrize("reference", [False, True])

@@ -11,6 +11,7 @@ from longsynth import Refused, Synthetic, fit, model_of, plan, sample, simulate,
 from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.sample import CHUNK, sample_chunks
 from longsynth.schema.schema import Schema
+from longsynth.system.errors import Code
 from longsynth.writing.cohort import write_cohort
 from support import NoNoise, random_cohort, small_plan, small_schema
 
@@ -154,12 +155,13 @@ def test_conditions_are_met_and_weights_match() -> None:
 
 @pytest.mark.parametrize(
     ("where", "remedy"),
-    [({"event": "2"}, "has event 0, 1"), ({"ward": "3"}, "choose group, event or site")],
+    [({"event": "2"}, "0, 1"), ({"ward": "3"}, "group, event or site")],
 )
 def test_an_unknown_condition_names_what_there_is(where: dict[str, str], remedy: str) -> None:
     model = model_of(fit(random_cohort(50, 1), small_plan(50)))
-    with pytest.raises(Refused, match=remedy):
+    with pytest.raises(Refused, match=remedy) as caught:
         sample(model, 10, seed=1, where=where)
+    assert caught.value.code == Code.CONDITION_UNKNOWN
 
 
 @pytest.mark.parametrize(("patients", "seed"), [(0, 1), (-5, 1), (5, -1)])

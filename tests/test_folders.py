@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from longsynth.system import folders
-from longsynth.system.errors import Refused, notes, noting
+from longsynth.system.errors import Code, Refused, notes, noting
 from longsynth.system.folders import new_folder, whole_file, write_whole
+from refusals import refused
 
 HOLDING = """
 import sys, time
@@ -139,7 +140,7 @@ def test_an_existing_target_is_never_touched(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "out")
     before = sorted(tmp_path.rglob("*"))
     for name in ("out", "file", "nowhere", "link", "out/..", "none/.."):
-        with pytest.raises(Refused, match="exists already: choose another --out"):
+        with refused(Code.OUTPUT_EXISTS):
             new_folder(tmp_path / name).__enter__()
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -147,7 +148,7 @@ def test_an_existing_target_is_never_touched(tmp_path: Path) -> None:
 @pytest.mark.parametrize("full", [False, True])
 def test_what_appears_at_the_target_meanwhile_is_never_touched(tmp_path: Path, full: bool) -> None:
     target = tmp_path / "out"
-    with pytest.raises(Refused, match="exists already"), new_folder(target):
+    with refused(Code.OUTPUT_EXISTS), new_folder(target):
         target.mkdir(mode=0o705)
         if full:
             (target / "theirs").write_text("x")
@@ -167,7 +168,7 @@ def test_what_appears_after_the_last_look_is_kept_too(
         return rename(self, to)
 
     monkeypatch.setattr(Path, "rename", late)
-    with pytest.raises(Refused, match="exists already"), new_folder(target):
+    with refused(Code.OUTPUT_EXISTS), new_folder(target):
         pass
     assert [p.name for p in target.iterdir()] == ["theirs"]
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
@@ -176,13 +177,13 @@ def test_what_appears_after_the_last_look_is_kept_too(
 def test_a_target_below_a_file_is_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for name in ("file/out", "file/deep/out"):
-        with pytest.raises(Refused, match="a part of the path is a file: choose another --out"):
+        with refused(Code.OUTPUT_NOT_WRITTEN):
             new_folder(tmp_path / name).__enter__()
 
 
 def test_a_name_that_is_too_long_is_refused_in_a_sentence(tmp_path: Path) -> None:
     for name in ("n" * 250, "n" * 300, "n" * 300 + "/out"):
-        with pytest.raises(Refused, match="File name too long; choose a shorter --out"):
+        with refused(Code.OUTPUT_NOT_WRITTEN):
             new_folder(tmp_path / name).__enter__()
     assert list(tmp_path.iterdir()) == []
 
@@ -191,8 +192,8 @@ def test_a_systems_refusal_is_a_sentence_without_the_librarys_text(tmp_path: Pat
     with pytest.raises(Refused) as refusal, new_folder(tmp_path / "out"):
         raise OSError(errno.ENOSPC, "cell 'Miller' of column 3: No space left on device")
     assert str(refusal.value) == (
-        f"{tmp_path / 'out'} could not be written: No space left on device; free some space, or "
-        "choose another --out."
+        f"{tmp_path / 'out'} could not be written: No space left on device. Free some space, or "
+        "choose another output path."
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -312,7 +313,7 @@ def test_one_who_comes_just_after_another_finished_is_refused_before_any_work(
         return claim(scratch, target)
 
     monkeypatch.setattr(folders, "_claim", finished_first)
-    with pytest.raises(Refused, match="exists already"), new_folder(tmp_path / "out"):
+    with refused(Code.OUTPUT_EXISTS), new_folder(tmp_path / "out"):
         pytest.fail("the work was begun")
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
@@ -336,7 +337,7 @@ def test_where_nothing_can_be_locked_what_is_left_is_named_and_kept(
 
 def test_a_file_in_the_way_of_the_scratch_folder_is_named_and_kept(tmp_path: Path) -> None:
     (tmp_path / ".out.partial").write_text("x")
-    with pytest.raises(Refused, match=r"\.out\.partial is there"):
+    with refused(Code.OUTPUT_BUSY):
         new_folder(tmp_path / "out").__enter__()
     assert (tmp_path / ".out.partial").read_text() == "x"
 
@@ -390,7 +391,7 @@ def test_a_file_is_replaced_only_by_a_whole_one(tmp_path: Path) -> None:
             scratch.write_bytes(b"ne")
             assert path.read_bytes() == b"old"
             raise failure
-    with pytest.raises(Refused, match="file could not be written"), whole_file(path) as scratch:
+    with refused(Code.OUTPUT_NOT_WRITTEN), whole_file(path) as scratch:
         scratch.write_bytes(b"ne")
         raise OSError(errno.ENOSPC, "x")
     assert path.read_bytes() == b"old"

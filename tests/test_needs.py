@@ -16,7 +16,7 @@ from longsynth.reading.records import Cohort
 from longsynth.release.run import run_fit
 from longsynth.schema.schema import Schema
 from longsynth.writing.cohort import write_cohort
-from support import random_cohort, small_plan
+from support import random_cohort, rows_of, small_plan
 
 
 def wide(slots: int, variables: int) -> Schema:
@@ -93,11 +93,11 @@ def test_records_of_two_thousand_numbers_are_added_up() -> None:
     )
     found: dict[str, Sums] = batch_sums(
         cohort,
-        [s for s, _ in stage],
-        lambda batch: planned.method.contributions(batch, planned.schema, stage, None),  # type: ignore[arg-type]
+        [line.statistic for line in stage],
+        lambda batch: rows_of(planned.method, batch, planned.schema, stage, None),  # type: ignore[arg-type]
     )
     within, between = 50 * 40 * 41 // 2, (49 + 48 + 47) * 40 * 40  # slots at most three apart
     assert len(found["second"].total) == within + between
-    z = planned.method.contributions(cohort, planned.schema, stage, None)["second"].right  # type: ignore[arg-type]
+    z = rows_of(planned.method, cohort, planned.schema, stage, None)["second"].right  # type: ignore[arg-type]
     last = z.astype(np.int64)[:, -1]
     assert found["second"].total[-1] == DIAGONAL * (last @ last)

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import longsynth
-from longsynth.synthesizer import Synthesizer
+from longsynth.release.synthesizer import Synthesizer
 from refusals import refused
 
 

@@ -4,38 +4,33 @@ This very file becomes the package, with entry points as pip would leave them; e
 import it from here.
 """
 
-from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from longsynth.bundle import Bundle
-from longsynth.methods.method import Stage
-from longsynth.methods.private.dp_score import DPScore
-from longsynth.privacy.ledger import Entry
+from longsynth.encoding.rows import Encoded, Encoder
+from longsynth.methods.dp_score import DPScore
+from longsynth.methods.method import Line, PrivateMethod, Stage
 from longsynth.privacy.sums import Contribution
-from longsynth.reading.records import Cohort
 from longsynth.sampling.model import Model
 from longsynth.schema.schema import Schema
 
 PACKAGE, VERSION = "elsewhere-methods", "2.5.1"
 
 
-class Honest:
+class Honest(PrivateMethod):
     name: ClassVar[str] = "honest"
     summary: ClassVar[str] = "a third party's method that keeps to the rules"
 
     def stages(self, schema: Schema) -> tuple[Stage, ...]:
         return DPScore().stages(schema)
 
-    def blur(self, entry: Entry, schema: Schema, patients: int) -> str:
-        return DPScore().blur(entry, schema, patients)
-
-    def contributions(
-        self, batch: Cohort, schema: Schema, stage: Stage, so_far: Bundle
-    ) -> Mapping[str, Contribution]:
-        return DPScore().contributions(batch, schema, stage, so_far)
+    def encoder(self, schema: Schema, so_far: Bundle) -> Encoder:
+        return Encoder(schema)
 
     def model(self, bundle: Bundle) -> Model:
         return DPScore().model(bundle)
@@ -45,15 +40,19 @@ class Repeats(Honest):
     name: ClassVar[str] = "repeats"
     summary: ClassVar[str] = "a third party's method that repeats one patient for everybody"
 
-    def contributions(
-        self, batch: Cohort, schema: Schema, stage: Stage, so_far: Bundle
-    ) -> Mapping[str, Contribution]:
-        rows = super().contributions(batch, schema, stage, so_far)
-        return {name: repeated(found) for name, found in rows.items()}
+    def stages(self, schema: Schema) -> tuple[Stage, ...]:
+        return tuple(
+            tuple(replace(line, rows=partial(repeated_rows, line)) for line in stage)
+            for stage in super().stages(schema)
+        )
 
 
-def repeated(found: Contribution) -> Contribution:
-    return Contribution(*(np.repeat(side[:1], len(side), axis=0) for side in found))
+def repeated_rows(line: Line, encoded: Encoded) -> Contribution:
+    return repeated(line.rows(encoded))
+
+
+def repeated(rows: Contribution) -> Contribution:
+    return Contribution(*(np.repeat(side[:1], len(side), axis=0) for side in rows))
 
 
 def install(

@@ -94,7 +94,10 @@ class Results:
     def __init__(self, rows: Iterable[Row]) -> None:
         self.rows = tuple(rows)
         draws: dict[tuple[str, str, str, str], dict[int, list[float]]] = {}
+        self._names: dict[str, tuple[dict[int, None], dict[str, None], dict[str, None]]] = {}
         for row in self.rows:
+            seeds_of, settings, methods = self._names.setdefault(row.experiment, ({}, {}, {}))
+            seeds_of[row.seed] = settings[row.setting] = methods[row.method] = None
             key = (row.experiment, row.method, row.setting, row.metric)
             draws.setdefault(key, {}).setdefault(row.seed, []).append(row.value)
         self._by_seed = {
@@ -111,18 +114,24 @@ class Results:
         return [found[seed] for seed in sorted(found)]
 
     def seeds(self, experiment: str) -> list[int]:
-        return sorted({row.seed for row in self.rows if row.experiment == experiment})
+        return sorted(self._names_of(experiment)[0])
 
     def settings(self, experiment: str) -> list[str]:
         """Labels in numeric order if they are numbers, otherwise in the order of the rows."""
-        found = dict.fromkeys(row.setting for row in self.rows if row.experiment == experiment)
+        labels = self._names_of(experiment)[1]
         try:
-            return sorted(found, key=float)
+            return sorted(labels, key=float)
         except ValueError:
-            return list(found)
+            return list(labels)
 
     def methods(self, experiment: str) -> list[str]:
-        return list(dict.fromkeys(row.method for row in self.rows if row.experiment == experiment))
+        return list(self._names_of(experiment)[2])
+
+    def _names_of(
+        self, experiment: str
+    ) -> tuple[dict[int, None], dict[str, None], dict[str, None]]:
+        """Seeds, settings and methods, in the order of the rows."""
+        return self._names.get(experiment, ({}, {}, {}))
 
 
 def read_results(path: Path) -> Results:

@@ -12,12 +12,9 @@ from itertools import product
 from math import sqrt
 
 from longsynth.bundle import Bundle
+from longsynth.methods.copula_score import CopulaScore
+from longsynth.methods.copula_score.settings import EFFECTS, LITTLE, MUCH, SCORE, Settings
 from longsynth.methods.method import Method, PrivateMethod
-from longsynth.methods.private.copula.choices import Choices
-from longsynth.methods.private.copula.method import CopulaScore
-from longsynth.methods.private.copula.rules import EFFECTS, LITTLE, MUCH, SCORE
-from longsynth.methods.private.dp_markov import DPMarkov
-from longsynth.methods.private.markov_rule import SMOOTHED, Rule
 from longsynth.methods.registry import method_named
 from longsynth.sampling.model import Model
 from longsynth.schema.schema import Schema
@@ -25,6 +22,7 @@ from longsynth.system.errors import Refused
 from longsynth.system.workers import one_thread
 from longsynth_lab.errors import LabCode
 from longsynth_lab.experiments import REFERENCES, Constant
+from longsynth_lab.markov import SMOOTHED, MarkovVariant, Rule
 
 APART = ", "  # between a method's name and its variant's
 Value = str | float
@@ -150,33 +148,33 @@ def _constants(method: str) -> dict[str, Variant]:
     return found
 
 
-def _without(line: str, *, along_severity: bool = True) -> Choices:
-    """Shares that leave almost nothing for one line."""
+def _without(line: str, *, along_severity: bool = True) -> Settings:
+    """Shares that leave one line hardly anything."""
     little, much = (table | {line: 0.1} for table in (LITTLE, MUCH))
-    return Choices(little, much, along_severity=along_severity)
+    return Settings(little, much, along_severity=along_severity)
 
 
 MORE, LESS = 1.5, 1 / 1.5  # of what a line has now
 
 
-def _shares() -> dict[str, Choices]:
-    """1.5 times the share, or two thirds of it, for one line; the others share the rest."""
+def _shares() -> dict[str, Settings]:
+    """Half as much again, or a third less, for one line; the others share the rest as before."""
     found = {}
     for line in LITTLE:
         for word, factor in (("more", MORE), ("less", LESS)):
             little, much = (table | {line: factor * table[line]} for table in (LITTLE, MUCH))
-            found[f"{word} for {line}"] = Choices(little, much)
+            found[f"{word} for {line}"] = Settings(little, much)
     return found
 
 
 _ABLATIONS = {
-    "no calibration": Choices(rounds=0),
-    "no factor fit": Choices(toward_factors=False),
+    "no calibration": Settings(rounds=0),
+    "no factor fit": Settings(toward_factors=False),
     "no severity": _without(SCORE, along_severity=False),
     "no effects of single channels": _without(EFFECTS),
-    "marks apart from values": Choices(marks_in_copula=False),
-    "no balanced draws": Choices(balanced=False),
-    "no extra events": Choices(balance=0.0),
+    "marks apart from values": Settings(marks_in_copula=False),
+    "no balanced draws": Settings(balanced=False),
+    "no extra events": Settings(balance=0.0),
 }
 
 MOVED: dict[str, tuple[Value, ...]] = {  # values of `trust`'s constants beside their defaults
@@ -214,7 +212,7 @@ def _moved() -> dict[str, Variant]:
 
 
 VARIANTS: dict[str, dict[str, Variant]] = {
-    "dp-markov": {n: Variant(DPMarkov(rule)) for n, rule in (_PLAIN | _SMOOTHED).items()},
+    "dp-markov": {n: Variant(MarkovVariant(rule)) for n, rule in (_PLAIN | _SMOOTHED).items()},
     "trust": _constants("trust") | _moved(),
     "dp-score": _constants("dp-score"),
     "copula-score": {

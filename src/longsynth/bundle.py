@@ -29,20 +29,25 @@ class Bundle:
 
     @property
     def by_hand(self) -> dict[str, float | str]:
-        """The constants that someone has chosen, rather than the rules; none without a promise."""
-        promise = self.ledger.budget
-        if promise is None:
+        """The constants that someone set by hand, instead of the rules; none without a budget."""
+        budget = self.ledger.budget
+        if budget is None:
             return {}
-        return self.schema.by_hand(self.patients, sqrt(2 * promise.rho))
+        return self.schema.by_hand(self.patients, sqrt(2 * budget.rho))
 
     @property
     def fingerprint(self) -> str:
         """SHA-256 of everything a sampler may know."""
-        promise = self.ledger.budget
-        parts = [self.method, str(self.origin), dump(self.schema), str(self.patients), str(promise)]
-        for name, found in self.released.items():
-            parts += [name, str(found.entry.rho), repr(found.entry.sigma), found.entry.noise]
-            parts += [found.values.astype("<i8").tobytes().hex()]
+        budget = self.ledger.budget
+        parts = [self.method, str(self.origin), dump(self.schema), str(self.patients), str(budget)]
+        for name, released in self.released.items():
+            parts += [
+                name,
+                str(released.entry.rho),
+                repr(released.entry.sigma),
+                released.entry.noise,
+            ]
+            parts += [released.values.astype("<i8").tobytes().hex()]
         return sha256("\n".join(parts).encode()).hexdigest()
 
     def mean(self, name: str) -> Any:
@@ -51,7 +56,7 @@ class Bundle:
         return decode(released.entry.statistic, released.values / self.patients)
 
     def array(self, name: str, *shape: int) -> Floats:
-        """Return a disclosed array: its numbers travel as the bits of 64-bit floats."""
+        """Return a disclosed array: its numbers are stored as the bits of 64-bit floats."""
         return self.released[name].values.view(np.float64).reshape(shape)
 
 
@@ -82,7 +87,7 @@ def decode(statistic: Statistic, integers: Floats) -> Any:
 
 
 def _matrix(svec: Floats, statistic: Statistic) -> Floats:
-    """Return a symmetric matrix: nan, which is no number, where none was released."""
+    """Return a symmetric matrix, with nan where nothing was released."""
     row, column = kept(statistic)
     matrix = np.full((statistic.right, statistic.right), np.nan)
     matrix[row, column] = svec / np.where(row == column, 1.0, OFF_DIAGONAL / DIAGONAL)

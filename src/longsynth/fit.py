@@ -1,5 +1,5 @@
 """Algorithm 1 (alg:fit): from patients to a private bundle and its ledger.
-Below it, the way of the baselines that keep no promise."""
+Below it, how the baselines without a guarantee learn."""
 
 from functools import partial
 
@@ -7,9 +7,8 @@ import numpy as np
 
 from longsynth.bundle import Bundle
 from longsynth.engines.distributed import Distributed, Source, sum_over
-from longsynth.methods.method import OpenMethod
-from longsynth.methods.origins import origin_of
-from longsynth.methods.registry import method_named
+from longsynth.methods.method import contributions
+from longsynth.methods.registry import open_method, origin_of
 from longsynth.methods.resources import require_room
 from longsynth.plan import Plan
 from longsynth.privacy.curator import Curator
@@ -17,14 +16,14 @@ from longsynth.privacy.ledger import Ledger, Released
 from longsynth.privacy.noise import NoiseSource
 from longsynth.reading.records import Cohort
 from longsynth.schema.schema import Schema
-from longsynth.system.errors import Refused
+from longsynth.system.errors import Code, Refused
 
 
 def fit(patients: Source, plan: Plan, *, noise: NoiseSource | None = None, jobs: int = 1) -> Bundle:
-    """Return everything that leaves. The plan was priced and accepted before this starts.
+    """Return everything that is released. The plan was priced and accepted before this starts.
 
-    `jobs` threads add up what one reads; any number gives the same integers before noise. `noise`
-    is for tests: any source but OpenDP's marks the bundle TEST-ONLY.
+    One thread reads and `jobs` threads add up; any number gives the same integers before noise.
+    `noise` is for tests: any source but OpenDP's marks the bundle TEST-ONLY.
     """
     require_room(plan)
     method = plan.method
@@ -33,24 +32,25 @@ def fit(patients: Source, plan: Plan, *, noise: NoiseSource | None = None, jobs:
     released: dict[str, Released] = {}
     for stage in plan.stages:
         so_far = Bundle(method.name, plan.schema, curator.ledger, dict(released))
-        features = partial(  # lines 1 and 2: public encoding, clipped contributions
-            method.contributions, schema=plan.schema, stage=stage, so_far=so_far
-        )
-        statistics = [statistic for statistic, _ in stage]
-        for sums in sum_over(patients, statistics, features, jobs=jobs):
+        encoder = method.encoder(plan.schema, so_far)  # line 1: public encoding
+        rows = partial(contributions, stage, encoder)  # line 2: clipped contributions
+        statistics = [line.statistic for line in stage]
+        for sums in sum_over(patients, statistics, rows, jobs=jobs):
             released[sums.statistic.name] = curator.release(sums)  # lines 4 and 5
     # Lines 6 to 8 are post-processing: `Method.model` does them for anyone who has the bundle.
     return Bundle(method.name, plan.schema, curator.ledger, released, origin)  # line 10
 
 
 def fit_without_privacy(patients: Source, schema: Schema, method: str) -> Bundle:
-    """Return what a non-private method learns. Its ledger says NOT PRIVATE, and nothing that came
-    this way can be written to a release."""
-    chosen = method_named(method)
-    if not isinstance(chosen, OpenMethod):
-        raise Refused(f"method '{method}' is private: give it a budget with epsilon and delta.")
+    """Return what a non-private method learns. Its ledger says NOT PRIVATE, and nothing learnt this
+    way can be written to a release."""
+    chosen = open_method(method)
     if isinstance(patients, Distributed):
-        raise Refused(f"method '{method}' needs all records in one place: use the local engine.")
+        raise Refused(
+            Code.ENGINE_UNSUITED,
+            f"method '{method}' needs all records in one place.",
+            "Use the local engine.",
+        )
     resolved, curator = schema.resolved(patients.patients), Curator(Ledger(None, patients.patients))
     learnt = chosen.learn(Cohort.joined(patients.batches()), resolved)
     released = {

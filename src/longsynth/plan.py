@@ -20,11 +20,11 @@ class Plan:
     schema: Schema
     method: PrivateMethod
     stages: tuple[Stage, ...]
-    ledger: Ledger  # every line priced, none of them drawn yet
+    ledger: Ledger  # every line priced, no noise drawn yet
 
     @property
     def by_hand(self) -> dict[str, float | str]:
-        """The constants that someone has chosen, rather than the rules."""
+        """The constants that someone set by hand, instead of the rules."""
         return Bundle(self.method.name, self.schema, self.ledger, {}).by_hand
 
 
@@ -43,8 +43,8 @@ def plan(
 
 
 def plan_of(method: PrivateMethod, schema: Schema, patients: int, budget: Budget) -> Plan:
-    """The same, of a method that need not be in the registry."""
+    """The same, for a method that need not be in the registry."""
     resolved = schema.resolved(patients, sqrt(2 * budget.rho))
     stages = method.stages(resolved)
-    lines = [line for stage in stages for line in stage]
+    lines = [(line.statistic, line.share) for stage in stages for line in stage]
     return Plan(resolved, method, stages, planned_ledger(lines, budget, patients))

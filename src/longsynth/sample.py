@@ -8,7 +8,7 @@ from numpy.random import SFC64, Generator, SeedSequence
 from longsynth.sampling.model import Model
 from longsynth.sampling.strata import Strata
 from longsynth.sampling.synthetic import Synthetic, joined
-from longsynth.system.errors import Refused
+from longsynth.system.errors import Code, Refused
 from longsynth.system.workers import in_threads, one_thread
 
 CHUNK = 16_384  # patients that share a seed
@@ -31,10 +31,14 @@ def sample_chunks(
     chunks: range | None = None,
 ) -> Iterator[Synthetic]:
     """Yield the same patients in chunks, each with a seed of its own, or some of the chunks by
-    number; any number of jobs draws the same bits."""
+    number. Any number of jobs gives the same bits."""
     if patients < 1 or seed < 0:
-        raise Refused("a sample needs at least one patient and a seed of zero or more.")
-    strata = _conditioned(model, where or {})
+        raise Refused(
+            Code.SAMPLE_UNUSABLE,
+            "a sample needs at least one patient and a seed of zero or more.",
+            "Ask for one patient or more, with a seed that is not negative.",
+        )
+    strata = model.conditioned(where or {})
     numbers = range(-(-patients // CHUNK)) if chunks is None else chunks
     sizes = ((chunk, min(CHUNK, patients - chunk * CHUNK)) for chunk in numbers)
     return in_threads(partial(_chunk, model, strata, seed), sizes, jobs)
@@ -44,18 +48,18 @@ def _chunk(model: Model, strata: Strata, seed: int, piece: tuple[int, int]) -> S
     chunk, patients = piece
     rng = Generator(SFC64(SeedSequence(seed, spawn_key=(chunk,))))
     with one_thread():
-        return _drawn(model, strata, patients, rng)
+        return _sampled(model, strata, patients, rng)
 
 
-def _drawn(model: Model, strata: Strata, patients: int, rng: Generator) -> Synthetic:
-    """alg:sample, with every line over all patients of a chunk at once."""
+def _sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synthetic:
+    """alg:sample, with every line applied to all patients of a chunk at once."""
     evenly = model.schema.constants.strata_draw == "even"
     stratum = strata.drawn(patients, rng, evenly=evenly)  # s_i ~ q, eq:fair
-    course = model.course(stratum, rng)  # c_i, or more that values, masks and gaps share
-    length = model.lengths.draw(course, rng)  # slots in use
-    values = model.values.draw(course, rng)  # eq:transport; support and rounding
-    observed = model.masks.draw(course, length, rng)  # eq:auxiliary; at least two a variable
-    gaps = model.gaps.draw(course, rng)  # eq:auxiliary
+    shared = model.shared(stratum, rng)  # c_i, or more that values, masks and gaps share
+    length = model.lengths.draw(shared, rng)  # slots in use
+    values = model.values.draw(shared, rng)  # eq:transport; support and rounding
+    observed = model.masks.draw(shared, length, rng)  # eq:auxiliary; at least two per variable
+    gaps = model.gaps.draw(shared, rng)  # eq:auxiliary
     site, group, event = model.schema.strata[stratum].T
     return Synthetic(
         values=values,
@@ -68,16 +72,3 @@ def _drawn(model: Model, strata: Strata, patients: int, rng: Generator) -> Synth
         weight=strata.weight[stratum],  # w_i = p / q
         fingerprint=model.fingerprint,
     )
-
-
-def _conditioned(model: Model, where: Mapping[str, str]) -> Strata:
-    schema = model.schema
-    for what, level in where.items():
-        if what not in ("group", "event", "site"):
-            raise Refused(f"--where {what}=…: choose group, event or site.")
-        if level not in schema.levels(what):
-            known = ", ".join(schema.levels(what))
-            raise Refused(f"--where {what}={level}: the schema has {what} {known}.")
-    if not where:
-        return model.strata
-    return model.strata.given(schema.matching(where))

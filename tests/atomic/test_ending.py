@@ -70,12 +70,16 @@ def stopped() -> None:
     [
         (stopped, 129, f"interrupted (SIGHUP). {SPENT}"),
         (swallowed, 143, f"interrupted (SIGTERM). {SPENT}"),
-        (raised(Refused("Do that.")), 2, f"Do that. {SPENT}"),
-        (raised(OSError(30, "a cell")), 2, f"Read-only file system; choose another --out. {SPENT}"),
+        (
+            raised(Refused("a-code", "It is so.", "Do that.")),
+            2,
+            f"It is so. Do that. [a-code] {SPENT}",
+        ),
+        (raised(OSError(30, "a cell")), 2, f"[output-not-written] {SPENT}"),
         (
             raised(OSError(28, "a cell")),
             2,
-            f"could not be written: No space left on device. {SPENT}",
+            f"[output-not-written] {SPENT}",
         ),
         (raised(MemoryError("a cell")), 2, SPENT),
         (raised(ArithmeticFault("Wrong sum.")), 3, f"Wrong sum. {SPENT}"),
@@ -140,7 +144,7 @@ def test_no_temporary_folder_is_a_sentence(
 
     monkeypatch.setattr(tempfile, "gettempdir", none)
     assert ended(none) == (2, [])
-    assert "set TMPDIR" in capsys.readouterr().err
+    assert "Set TMPDIR" in capsys.readouterr().err
 
 
 def test_a_second_interrupt_while_scratch_is_removed_does_not_leave_any(

@@ -63,8 +63,8 @@ def test_a_full_disk_is_a_sentence_for_every_command(work: Work, tmp_path: Path)
     for name, (code, said, left) in found.items():
         assert code == 2, (name, said)
         assert said == (
-            f"longsynth: {tmp_path / 'out'} could not be written: No space left on device; free "
-            "some space, or choose another --out.\n"
+            f"longsynth: {tmp_path / 'out'} could not be written: No space left on device. Free "
+            "some space, or choose another output path. [output-not-written]\n"
         ), name
         assert left == [], name
 
@@ -78,7 +78,9 @@ def test_a_read_only_disk_is_a_sentence(work: Work, tmp_path: Path) -> None:
     }
     for name, (code, said, left) in outcomes(tmp_path, "ro", jobs).items():
         assert code == 2, (name, said)
-        assert "could not be written: Read-only file system; choose another --out." in said, name
+        assert "could not be written: Read-only file system. Choose another output path." in said, (
+            name
+        )
         assert left == []
 
 
@@ -100,7 +102,7 @@ def test_a_limit_on_the_size_of_files_is_a_sentence(work: Work, tmp_path: Path) 
     jobs = {name: to(tmp_path, work, 2_000)[name] for name in ("sample", "simulate")}
     for name, (code, said, left) in outcomes(tmp_path, "", jobs, preexec_fn=limit).items():
         assert code == 2, (name, said)
-        assert "could not be written: File too large; raise the limit" in said, name
+        assert "could not be written: File too large. Raise the limit" in said, name
         assert left == []
 
 
@@ -112,5 +114,5 @@ def test_missing_permission_is_a_sentence(work: Work, tmp_path: Path) -> None:
     jobs["bench"] = ["bench", "population", "--jobs", 1, "--out", tmp_path / "locked" / "out"]
     for name, (code, said, left) in outcomes(tmp_path, "", jobs, HUMBLE).items():
         assert code == 2, (name, said)
-        assert "Permission denied; ask for permission to write there" in said, name
+        assert "Permission denied. Ask for permission to write there" in said, name
         assert left == ["locked", "shut"]

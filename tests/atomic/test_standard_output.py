@@ -36,9 +36,8 @@ def test_a_reader_that_goes_away_ends_a_command_in_silence(work: Work, unbuffere
 def test_a_full_standard_output_is_a_sentence(work: Work, unbuffered: str) -> None:
     name = "methods" if unbuffered else "ledger"
     done = shell(f"{printing(work)[name]} > /dev/full", PYTHONUNBUFFERED=unbuffered)
-    assert done.stderr == (
-        "longsynth: standard output could not be written: No space left on device.\n"
-    )
+    assert done.stderr.startswith("longsynth: standard output could not be written: No space")
+    assert done.stderr.endswith("[output-not-written]\n")
     assert done.returncode == 2
 
 

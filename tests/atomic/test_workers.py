@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from longsynth.system.errors import Refused
+from longsynth.system.errors import Code
 from longsynth.system.workers import in_threads, work_through
+from refusals import refused
 
 WORKED_FOR = """
 import os, time
@@ -71,7 +72,7 @@ def killed() -> None:
 
 
 def test_a_process_that_the_system_kills_ends_the_command_with_a_sentence() -> None:
-    with pytest.raises(Refused, match="want of memory: take fewer --jobs"):
+    with refused(Code.PROCESS_KILLED):
         work_through([killed], 1, lambda done, total: None)
 
 

@@ -13,7 +13,7 @@ from audit.audit_support import changed, plain_schema, series, weighted
 from longsynth.audit.audit import audit
 from longsynth.audit.inputs import read_synthetic, require_agreement
 from longsynth.audit.ranking import Predictions
-from longsynth.audit.result import AuditResult, Source
+from longsynth.audit.result import WARNING, AuditResult, Source
 from longsynth.audit.utility import utility_scores
 from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate, simulated_schema
@@ -85,13 +85,13 @@ def test_the_files_say_on_top_that_they_may_not_leave(result: AuditResult, tmp_p
     }
     assert all(p.stat().st_size for p in paths)
     page = (tmp_path / "AUDIT.md").read_text()
-    assert page.splitlines()[0] == (
-        "**Computed from real patients: this folder is internal and may not leave.**"
-    )
+    assert page.splitlines()[0] == (f"**{WARNING}**")
     for words in ("train on real", "base rate", "## Attacks", "is not evidence"):
         assert words in page
     assert "proof" not in page and "proves" not in page
-    assert b"may not leave" in pq.read_schema(tmp_path / "predictions.parquet").metadata[b"warning"]
+    metadata = pq.read_schema(tmp_path / "predictions.parquet").metadata
+    assert metadata[b"warning"] == WARNING.encode()
+    assert "do not share" in WARNING
 
 
 def test_the_json_is_a_tidy_list(result: AuditResult, tmp_path: Path) -> None:
@@ -233,6 +233,6 @@ def test_without_scikit_learn_the_remedy_is_named(monkeypatch: pytest.MonkeyPatc
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", absent)
     cohort = random_cohort(10, 1)
-    with refused(Code.SKLEARN_MISSING) as refusal:
+    with refused(Code.PACKAGE_MISSING) as refusal:
         audit(small_schema(), cohort, cohort, cohort)
     assert "pip install 'longsynth[audit]'" in refusal.value.remedy

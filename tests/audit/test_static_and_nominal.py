@@ -12,7 +12,7 @@ from longsynth.audit.fidelity import fidelity_scores
 from longsynth.audit.inputs import require_agreement
 from longsynth.audit.refit import Refit, canary_record, canary_scores
 from longsynth.audit.view import columns_of, feature_names, summaries
-from longsynth.encoding.rows import seen
+from longsynth.encoding.record import observed_cells
 from longsynth.reading.records import Cohort
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
@@ -221,7 +221,7 @@ def test_a_secret_that_most_people_share_still_has_two_answers() -> None:
 
 def test_the_canary_has_every_cell_and_none_that_no_record_has() -> None:
     canary = canary_record(ward_schema())
-    assert np.array_equal(canary.observed, seen(canary, ward_schema()))
+    assert np.array_equal(canary.observed, observed_cells(canary, ward_schema()))
     assert canary.observed[0, 0].all()
     assert not canary.observed[0, 1:, STATIC].any()
     train, control = ward_cohort(60, 1), ward_cohort(60, 2)

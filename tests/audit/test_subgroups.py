@@ -44,7 +44,7 @@ def test_a_group_with_few_events_says_so() -> None:
     scores = {s.metric: s for s in subgroup_scores(small_schema(), found, bootstrap=50)}
     events = int(found.event[found.group == 1].sum())
     assert 0 < events < 10
-    assert scores["group1_auprc"].note == f"only {events} events: too few to say anything"
+    assert scores["group1_auprc"].note == f"only {events} events: too few for a conclusion"
     assert scores["worst_group_auprc"].note
     assert scores["group1_auprc"].lower <= scores["group1_auprc"].value
 
@@ -59,7 +59,7 @@ def test_a_group_without_events_or_patients_is_nan_with_a_reason() -> None:
         scores = {s.metric: s for s in subgroup_scores(small_schema(), broken, bootstrap=30)}
         for name in ("group1_auprc", "worst_group_auprc", "group_gap_auprc"):
             assert np.isnan(scores[name].value)
-            assert scores[name].note == "no events: nothing can be said"
+            assert scores[name].note == "no events: no conclusion is possible"
         assert np.isfinite(scores["group0_auprc"].value)
 
 

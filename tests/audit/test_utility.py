@@ -136,7 +136,7 @@ def test_separated_outcomes_have_no_slope_and_few_events_are_named() -> None:
     scores = {s.metric: s for s in utility_scores(said([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]))}
     assert np.isnan(scores["calibration_slope"].value)
     assert scores["calibration_slope"].note == "outcomes are separated"
-    assert scores["auprc"].note == "only 2 events: too few to say anything"
+    assert scores["auprc"].note == "only 2 events: too few for a conclusion"
     assert scores["brier"].note == ""
 
 

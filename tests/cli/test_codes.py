@@ -13,17 +13,6 @@ SOURCE = ROOT / "src/longsynth"
 REFUSALS = {"Refused", "OverBudget", "SchemaError", "CohortError", "ReleaseError"}
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 OPTIONS_OF_OTHERS = {"show/dossier/pdf.py"}  # Chromium's
-# Folders whose refusals and messages are still being rewritten. Remove each when it is done.
-PENDING = ("audit/", "encoding/", "engines/", "methods/", "reading/", "sampling/", "schema/")
-PENDING += (
-    "show/",
-    "writing/",
-    "bundle.py",
-    "fit.py",
-    "plan.py",
-    "sample.py",
-    "system/reader_errors.py",
-)
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
@@ -79,7 +68,6 @@ def test_every_refusal_has_a_code_a_problem_and_a_remedy() -> None:
     lacking = [
         f"{name}:{call.lineno}"
         for name, tree in modules()
-        if not name.startswith(PENDING)
         for call in refusals(tree)
         if len(call.args) != 3
         or not is_code(call.args[0], core=name.startswith("privacy/"))
@@ -92,7 +80,7 @@ def test_only_the_commands_mention_their_options() -> None:
     mentions = [
         f"{name}:{node.lineno}"
         for name, tree in modules()
-        if not name.startswith(("commands/", *PENDING)) and name not in OPTIONS_OF_OTHERS
+        if not name.startswith("commands/") and name not in OPTIONS_OF_OTHERS
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)

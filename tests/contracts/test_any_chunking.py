@@ -14,7 +14,7 @@ import longsynth.reading.by_patient
 from longsynth import fit, model_of, plan
 from longsynth.engines import kernel
 from longsynth.engines.local import sum_over
-from longsynth.methods.method import PrivateMethod
+from longsynth.methods.method import PrivateMethod, contributions
 from longsynth.methods.registry import METHODS
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution, Shared, Sums
@@ -45,8 +45,8 @@ def integers(name: str, patients: Patients, jobs: int = 1) -> list[list[int]]:
     found = []
     for stage in method.stages(schema):
         so_far = earlier(method, schema, stage)
-        features = partial(method.contributions, schema=schema, stage=stage, so_far=so_far)
-        for sums in sum_over(patients, [s for s, _ in stage], features, jobs=jobs):
+        features = partial(contributions, stage, method.encoder(schema, so_far))
+        for sums in sum_over(patients, [line.statistic for line in stage], features, jobs=jobs):
             assert sums.rows == PATIENTS
             found.append(sums.total.tolist())
     return found

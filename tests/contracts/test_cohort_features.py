@@ -9,7 +9,7 @@ import pytest
 
 from longsynth import fit, model_of, plan, sample
 from longsynth.bundle import Bundle
-from longsynth.encoding.rows import in_use
+from longsynth.encoding.record import in_use
 from longsynth.fit import fit_without_privacy
 from longsynth.methods.method import OpenMethod
 from longsynth.methods.registry import METHODS

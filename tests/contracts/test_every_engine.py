@@ -4,10 +4,11 @@ The engines: patients in memory in batches of any size, a folder on this machine
 machine, and a Spark cluster of two workers of which one dies in the middle of the work.
 """
 
+import pickle  # noqa: TID251  what Spark would send, compared and thrown away
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from leaks.planted import write_parquet
 from leaks.sentinels import found_in
 from longsynth import CohortError, CohortFolder, SparkCohort, fit, plan, read_cohort
 from longsynth.engines.kernel import Contributions
-from longsynth.methods.method import PrivateMethod
+from longsynth.methods.method import PrivateMethod, contributions
 from longsynth.methods.registry import METHODS, private_method
 from longsynth.plan import Plan
 from longsynth.privacy.statistic import Statistic
@@ -165,15 +166,14 @@ def test_only_the_schema_and_what_is_already_released_is_sent_to_executors(
     done: list[str] = []
     for stage, sent in zip(planned.stages, recorded.sent, strict=True):
         assert isinstance(sent, partial)
-        assert not sent.args
-        assert sent.func.__self__ is private_method("copula-score")  # type: ignore[attr-defined]
-        assert set(sent.keywords) == {"schema", "stage", "so_far"}
-        assert sent.keywords["schema"] == planned.schema
-        so_far = sent.keywords["so_far"].released
-        assert list(so_far) == done
-        for name, released in so_far.items():
-            assert (released.values == bundle.released[name].values).all()
-        done += [statistic.name for statistic, _ in stage]
+        assert sent.func is contributions
+        assert not sent.keywords
+        lines, encoder = sent.args
+        assert lines == stage
+        so_far = replace(bundle, released={name: bundle.released[name] for name in done})
+        rebuilt = private_method("copula-score").encoder(planned.schema, so_far)
+        assert pickle.dumps(encoder) == pickle.dumps(rebuilt)
+        done += [line.name for line in stage]
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +232,7 @@ def test_logs_of_executors_name_no_value_of_a_failure(
     folder = write_parquet(tmp_path / "cohort", "valid")
     with SparkCohort(sparks.on(two_workers.master, SETTINGS), folder, partitions=2) as source:
         planned = plan(source.schema, source.patients, epsilon=4, delta=1e-4)
-        statistics = [statistic for statistic, _ in planned.stages[0]]
+        statistics = [line.statistic for line in planned.stages[0]]
         with pytest.raises(CohortError, match="an executor stopped with ValueError"):
             source.sum_over(statistics, Indiscreet())
     logs = [p for p in two_workers.work.rglob("*") if p.suffix == ".log" or p.name == "stderr"]

@@ -12,23 +12,29 @@ from longsynth import Refused, fit, model_of, plan, sample, simulate, simulated_
 from longsynth.bundle import Bundle
 from longsynth.fit import fit_without_privacy
 from longsynth.methods.method import OpenMethod, PrivateMethod
-from longsynth.methods.private.dp_markov import DPMarkov
-from longsynth.methods.private.markov_rule import SMOOTHED
 from longsynth.methods.registry import METHODS, all_methods
-from longsynth.plan import Plan
+from longsynth.plan import plan_of
 from longsynth.privacy.budget import Budget
-from longsynth.privacy.curator import planned_ledger
 from longsynth.privacy.sums import add_up
 from longsynth.reading.records import Cohort
 from longsynth.release.folder import Release, release_files
 from longsynth.schema.schema import Schema
-from support import NoNoise, earlier, one_patient, random_cohort, replaced, small_schema
+from longsynth_lab.markov import SMOOTHED, MarkovVariant
+from support import (
+    NoNoise,
+    early_rows,
+    one_patient,
+    random_cohort,
+    replaced,
+    small_schema,
+)
 
 PACKAGE = """
-from longsynth.methods.nonprivate.gaussian import ScoreDiff
+from longsynth.methods import OpenMethod
+from longsynth.methods.scorediff import ScoreDiff
 
 
-class Neighbour:
+class Neighbour(OpenMethod):
     name, summary = "neighbour", "an example from outside"
 
     def learn(self, cohort, schema):
@@ -144,7 +150,7 @@ def test_a_guarantee_is_a_release_and_no_guarantee_is_none(name: str) -> None:
         assert bundle.ledger.noise == "NOT PRIVATE"
         with pytest.raises(Refused, match="NOT PRIVATE"):
             release_files(Release(bundle))
-        with pytest.raises(Refused, match="nothing to plan"):
+        with pytest.raises(Refused, match="no budget to plan"):
             plan(small_schema(), 60, epsilon=8, delta=1e-5, method=name)
 
 
@@ -162,15 +168,14 @@ def test_replacing_a_patient_moves_each_statistic_by_at_most_its_sensitivity(nam
         one_patient([[220, 4, 1], [20, 0, 0]] * 2, gaps=0, event=1),
     ]
     for stage in method.stages(schema):
-        so_far = earlier(method, schema, stage)
         for other in others:
             for i in (0, 31):
                 with np.errstate(all="ignore"):
-                    before = method.contributions(cohort, schema, stage, so_far)
+                    before = early_rows(method, cohort, schema, stage)
                     exchanged = replaced(cohort, i, other)
-                    after = method.contributions(exchanged, schema, stage, so_far)
-                for statistic, _ in stage:
-                    name_ = statistic.name
+                    after = early_rows(method, exchanged, schema, stage)
+                for line in stage:
+                    statistic, name_ = line.statistic, line.name
                     a = add_up(statistic, before[name_]).total.tolist()
                     b = add_up(statistic, after[name_]).total.tolist()
                     distance = sum((x - y) ** 2 for x, y in zip(a, b, strict=True))
@@ -184,9 +189,8 @@ def test_rows_reach_the_sums_unclipped_by_the_core(name: str) -> None:
     method, cohort = METHODS[name], cohort_for(schema)
     assert isinstance(method, PrivateMethod)
     for stage in method.stages(schema):
-        so_far = earlier(method, schema, stage)
-        parts = method.contributions(cohort, schema, stage, so_far)
-        for statistic, _ in stage:
+        parts = early_rows(method, cohort, schema, stage)
+        for statistic in (line.statistic for line in stage):
             rows = parts[statistic.name].right
             if statistic.kind == "count":
                 blocks = rows.reshape(len(rows), statistic.blocks, -1).sum(axis=2)
@@ -200,8 +204,10 @@ def test_rows_reach_the_sums_unclipped_by_the_core(name: str) -> None:
 @pytest.mark.parametrize("name", PRIVATE)
 def test_every_line_says_what_its_noise_means(name: str) -> None:
     planned = plan(simulated_schema(), 503, epsilon=12, delta=1e-5, method=name)
-    for entry in planned.ledger.entries:
-        assert planned.method.blur(entry, planned.schema, 503).startswith("±")
+    for line, entry in zip(
+        planned.method.lines(planned.schema).values(), planned.ledger.entries, strict=True
+    ):
+        assert line.noise_meaning(entry, 503).startswith("±")
 
 
 @pytest.mark.parametrize("name", PRIVATE)
@@ -223,12 +229,10 @@ def test_a_bootstrap_repeats_whole_records() -> None:
         assert record.tobytes() in records
 
 
-def alternated(method: DPMarkov, cohort: Cohort, schema: Schema) -> np.ndarray:
+def alternated(method: MarkovVariant, cohort: Cohort, schema: Schema) -> np.ndarray:
     """Values that a rule other than the registered one makes of a cohort, without noise."""
-    resolved, budget = schema.resolved(cohort.patients), Budget(8.0, 1e-5)
-    stages = method.stages(resolved)
-    lines = [line for stage in stages for line in stage]
-    planned = Plan(resolved, method, stages, planned_ledger(lines, budget, cohort.patients))
+    budget = Budget(8.0, 1e-5)
+    planned = plan_of(method, schema, cohort.patients, budget)
     bundle = fit(cohort, planned, noise=NoNoise())
     return sample(method.model(bundle), 300, seed=1).values
 
@@ -246,7 +250,7 @@ def test_markov_chains_keep_what_follows_what() -> None:
     assert (exact[:, ::2, 0] > exact[:, 1::2, 0]).all()
     assert (exact[:, ::2, 1] == 4).all()
     assert (exact[:, 1::2, 1] == 0).all()
-    smoothed = alternated(DPMarkov(SMOOTHED), cohort, schema)
+    smoothed = alternated(MarkovVariant(SMOOTHED), cohort, schema)
     assert set(np.unique(smoothed[:, :, 1])) == {0, 4}
     for v in range(3):  # where a course starts is not kept, only that it turns: by chance, in half
         high = smoothed[:, :, v] > smoothed[:, :, v].mean()
@@ -267,7 +271,7 @@ def test_markov_chains_refuse_more_levels_than_their_tables_can_hold() -> None:
     base = small_schema().model_dump()
     many = base["variables"][1] | {"bounds": [0, 900]}
     schema = Schema.model_validate(base | {"variables": [many]})
-    with pytest.raises(Refused, match="declare it continuous"):
+    with pytest.raises(Refused, match="continuous"):
         plan(schema, 40, epsilon=8, delta=1e-5, method="dp-markov")
 
 

@@ -5,15 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from longsynth.sampling.copula.effects import (
+from longsynth.methods.copula_score.effects import (
+    EffectInputs,
     Effects,
     EffectSums,
-    Setting,
-    effects,
     expected,
-    features,
-    time_shapes,
+    posterior_effects,
 )
+from longsynth.methods.copula_score.features import shape_features, time_shapes
 
 SLOTS, V, SHAPES, PLACES = 8, 2, 3, 4
 M, SHARE = 2 * V + 1, 0.2
@@ -21,8 +20,8 @@ SPREAD = np.array([0.5, 0.5, 0.5, 0.05, 0.5])  # in one channel all patients are
 LOADINGS = np.array([[0.8, 0], [-0.6, 0], [0.1, 0.3], [0.0, 0.3], [0.1, 0.2]])
 
 
-def setting(patients: int = 10**7) -> Setting:
-    return Setting(
+def inputs(patients: int = 10**7) -> EffectInputs:
+    return EffectInputs(
         gains=np.array([0.9, 0.9, 0.3, 0.3, 0.4]),
         loadings=LOADINGS,
         score=LOADINGS[:, 0] / 0.8,
@@ -39,7 +38,7 @@ def setting(patients: int = 10**7) -> Setting:
 def planted() -> Effects:
     rng = np.random.default_rng(1)
     place = rng.normal(0, 0.2, (PLACES, M))
-    place -= setting().place_shares @ place
+    place -= inputs().place_shares @ place
     event = rng.normal(0, 0.3, (SHAPES, M))
     event[0] = LOADINGS[:, 0]
     return Effects(rng.normal(0, 0.2, (SHAPES, M)), event, place)
@@ -47,7 +46,7 @@ def planted() -> Effects:
 
 def sums_of(found: Effects, noise: float, seed: int | None = None) -> EffectSums:
     """What the releases would be, with noise of this size or none."""
-    by_event, score, by_place = expected(found, setting())
+    by_event, score, by_place = expected(found, inputs())
     rng = np.random.default_rng(seed)
     if seed is not None:
         by_event = by_event + rng.normal(0, noise, by_event.shape)
@@ -58,7 +57,7 @@ def sums_of(found: Effects, noise: float, seed: int | None = None) -> EffectSums
 
 def test_planted_effects_come_back_with_little_noise() -> None:
     truth = planted()
-    found = effects(sums_of(truth, 1e-5), setting())
+    found = posterior_effects(sums_of(truth, 1e-5), inputs())
     assert np.allclose(found.event, truth.event, atol=0.02)
     assert np.allclose(found.trend, truth.trend, atol=0.02)
     assert np.allclose(found.place, truth.place, atol=0.02)
@@ -67,14 +66,14 @@ def test_planted_effects_come_back_with_little_noise() -> None:
 def test_noise_shrinks_effects_and_few_patients_do_too() -> None:
     truth = planted()
     sizes = [
-        float(np.abs(effects(sums_of(truth, noise), setting()).event).sum())
+        float(np.abs(posterior_effects(sums_of(truth, noise), inputs()).event).sum())
         for noise in (1e-5, 0.05, 5.0)
     ]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < 0.1 * sizes[0]
-    alone = effects(sums_of(truth, 1e-5), setting(patients=2))
+    alone = posterior_effects(sums_of(truth, 1e-5), inputs(patients=2))
     assert np.abs(alone.event).sum() < 0.8 * sizes[0]
-    hidden = effects(sums_of(truth, 5.0), setting())
+    hidden = posterior_effects(sums_of(truth, 5.0), inputs())
     assert np.abs(hidden.place).max() < 0.01
 
 
@@ -87,7 +86,10 @@ def test_between_noise_an_event_is_found_along_the_severity() -> None:
         noisy = sums_of(along, 0.1, seed)
         blind = replace(noisy, score_noise=np.full(SHAPES, 1e3))
         apart.append(
-            [np.abs(effects(s, setting()).event[0] - along.event[0]).sum() for s in (noisy, blind)]
+            [
+                np.abs(posterior_effects(s, inputs()).event[0] - along.event[0]).sum()
+                for s in (noisy, blind)
+            ]
         )
     assert np.mean(apart, axis=0)[0] < 0.9 * np.mean(apart, axis=0)[1]
 
@@ -95,15 +97,15 @@ def test_between_noise_an_event_is_found_along_the_severity() -> None:
 def test_where_patients_are_alike_an_effect_is_held_back_more() -> None:
     """An error there would tell events apart that nobody can tell."""
     none = Effects(np.zeros((SHAPES, M)), np.zeros((SHAPES, M)), np.zeros((PLACES, M)))
-    found = [effects(sums_of(none, 0.05, seed), setting()).event for seed in range(20)]
+    found = [posterior_effects(sums_of(none, 0.05, seed), inputs()).event for seed in range(20)]
     size = np.sqrt(np.mean(np.square(found), axis=(0, 1)))
     assert size[3] < 0.5 * size[2]  # the same gain and loading of severity but for a tenth
     assert size[3] / np.sqrt(SPREAD[3]) == pytest.approx(size[2] / np.sqrt(SPREAD[2]), rel=0.5)
 
 
 def test_what_is_static_has_no_course() -> None:
-    still = replace(setting(), moving=np.array([0.0, 1, 0, 1, 1]))
-    found = effects(sums_of(planted(), 0.01), still)
+    still = replace(inputs(), moving=np.array([0.0, 1, 0, 1, 1]))
+    found = posterior_effects(sums_of(planted(), 0.01), still)
     assert (found.event[1:, [0, 2]] == 0).all()
     assert (found.trend[1:, [0, 2]] == 0).all()
     assert found.event[0, 0] != 0
@@ -120,14 +122,14 @@ def test_shapes_have_mean_square_one_and_no_more_than_slots(slots: int) -> None:
 def test_features_are_mean_products_with_the_shapes() -> None:
     u = np.random.default_rng(1).standard_normal((5, SLOTS, M))
     by_hand = [[(u[i] * s[:, None]).mean(axis=0) for s in time_shapes(SLOTS)] for i in range(5)]
-    assert np.allclose(features(u), by_hand)
+    assert np.allclose(shape_features(u), by_hand)
 
 
 def test_means_of_strata_average_out_over_the_population() -> None:
     """But for the course over time, which all share and whose level ranks do not show."""
     strata = np.array([[c, g, e] for c in range(2) for g in range(2) for e in range(2)])
     truth = replace(planted(), trend=np.zeros((SHAPES, M)))
-    mass = np.repeat(setting().place_shares, 2) * np.tile([1 - SHARE, SHARE], PLACES)
+    mass = np.repeat(inputs().place_shares, 2) * np.tile([1 - SHARE, SHARE], PLACES)
     means = truth.means(strata, SHARE, SLOTS)
     assert means.shape == (8, SLOTS, M)
     assert np.allclose(np.tensordot(mass, means, 1), 0, atol=1e-12)

@@ -3,18 +3,17 @@
 import numpy as np
 import pytest
 
-from longsynth.sampling.copula.factor import shrunk_blocks
-from longsynth.sampling.copula.lags import Lags
-from longsynth.sampling.copula.picture import Frame
+from longsynth.methods.copula_score.factors import FactorModel, shrunk_blocks
+from longsynth.methods.copula_score.features import Lags
 
 SLOTS, V = 8, 4
 M = 2 * V + 1
 LOADING = np.array([0.8, -0.7, 0.6, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0])
 
 
-def frame(static: list[int] | None = None, slots: int = SLOTS) -> Frame:
+def frame(static: list[int] | None = None, slots: int = SLOTS) -> FactorModel:
     still = np.isin(np.arange(M), static or [])
-    return Frame(Lags(slots, M), V, still)
+    return FactorModel(Lags(slots, M), V, still)
 
 
 def one_factor(slots: int = SLOTS) -> np.ndarray:
@@ -25,7 +24,7 @@ def one_factor(slots: int = SLOTS) -> np.ndarray:
     return np.asarray(found)
 
 
-def pooled(blocks: np.ndarray, of: Frame) -> np.ndarray:
+def pooled(blocks: np.ndarray, of: FactorModel) -> np.ndarray:
     return np.tensordot(of.lags.membership, blocks, 1)
 
 

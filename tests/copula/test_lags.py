@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from longsynth.sampling.copula.lags import Lags
+from longsynth.methods.copula_score.features import Lags
 
 CASES = [(1, 3), (2, 3), (3, 5), (5, 3), (9, 4), (14, 3)]
 

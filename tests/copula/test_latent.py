@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from longsynth.reading.simulation import simulated_schema
-from longsynth.sampling.copula.channels import plain_scaling
-from longsynth.sampling.copula.latent import (
+from longsynth.methods.copula_score.cells import Cells, Marginal
+from longsynth.methods.copula_score.channels import bounds_scaling
+from longsynth.methods.copula_score.latent import (
     MANY,
     RANKS,
     Balanced,
@@ -18,10 +18,9 @@ from longsynth.sampling.copula.latent import (
     toeplitz,
     within,
 )
-from longsynth.sampling.copula.latent import _nearest as nearest
-from longsynth.sampling.copula.marginal import Marginal
-from longsynth.sampling.copula.ruler import Ruler
-from longsynth.sampling.covariance import Spectrum
+from longsynth.methods.copula_score.latent import _nearest as nearest
+from longsynth.reading.simulation import simulated_schema
+from longsynth.sampling.moments import Spectrum
 from longsynth.sampling.score import ScorePath, noise_levels
 from longsynth.schema.record import layout_of
 
@@ -45,7 +44,7 @@ def test_a_small_sample_is_spread_as_its_law_and_keeps_who_is_above_whom(
         means=np.zeros((4, 6)),
         spectrum=spectrum,
         levels=noise_levels(4, 1.0),
-        scaling=plain_scaling(simulated_schema()),
+        scaling=bounds_scaling(simulated_schema()),
     )
     stratum = default_rng(1).choice(4, patients)
     plain = Latent(path, 3)(stratum, default_rng(2)).latent
@@ -148,7 +147,7 @@ def test_a_map_gives_latent_numbers_the_distribution_of_the_measure() -> None:
     latent = default_rng(1).normal(3.0, 2.0, 20_000)
     ranks = (np.arange(400) + 0.5) / 400
     chances = np.array([0.6, 0.3, 0.1])
-    found = Map(np.quantile(latent, ranks), ranks, Marginal(Ruler(3), chances)).unit(latent)
+    found = Map(np.quantile(latent, ranks), ranks, Marginal(Cells(3), chances)).unit(latent)
     assert [(found == level).mean() for level in (-1, 0, 1)] == pytest.approx(chances, abs=0.005)
     order = np.argsort(latent)
     assert (np.diff(found[order]) >= 0).all()
@@ -158,8 +157,8 @@ def test_a_map_gives_latent_numbers_the_distribution_of_the_measure() -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_what_a_map_looks_up_is_what_it_would_find(levels: int | None, seed: int) -> None:
     rng = default_rng(seed)
-    ruler = Ruler(levels, 0.2, 0.1)
-    chances = rng.dirichlet(np.full(ruler.cells, 0.3)) + 1e-6
+    ruler = Cells(levels, 0.2, 0.1)
+    chances = rng.dirichlet(np.full(ruler.number, 0.3)) + 1e-6
     ranks = (np.arange(400) + 0.5) / 400
     latent = rng.normal(1.0, 2.0, 50_000)
     mapped = Map(np.quantile(latent, ranks), ranks, Marginal(ruler, chances / chances.sum()))
@@ -174,5 +173,5 @@ def test_what_a_map_looks_up_is_what_it_would_find(levels: int | None, seed: int
 
 def test_a_map_of_one_number_alone_has_a_value() -> None:
     ranks = (np.arange(400) + 0.5) / 400
-    mapped = Map(np.zeros(400), ranks, Marginal(Ruler(), np.full(256, 1 / 256)))
+    mapped = Map(np.zeros(400), ranks, Marginal(Cells(), np.full(256, 1 / 256)))
     assert np.isfinite(mapped.unit(np.array([-1.0, 0.0, 1.0]))).all()

@@ -5,16 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longsynth.sampling.copula.marginal import Marginal, marginal
-from longsynth.sampling.copula.ruler import Ruler
+from longsynth.methods.copula_score.cells import Cells, Marginal, marginal
 
 WAVES = 20
 SKEWED = np.array([0.5, 0.2, 0.15, 0.1, 0.05])
 
 
-def two_humps(ruler: Ruler) -> np.ndarray:
-    at = ruler.unit(np.arange(ruler.cells) + 0.5)
-    width = np.diff(ruler.unit(np.arange(ruler.cells + 1.0)))
+def two_humps(ruler: Cells) -> np.ndarray:
+    at = ruler.unit(np.arange(ruler.number) + 0.5)
+    width = np.diff(ruler.unit(np.arange(ruler.number + 1.0)))
     density = np.exp(-(((at + 0.3) / 0.08) ** 2) / 2) + np.exp(-(((at - 0.2) / 0.1) ** 2) / 2)
     return np.asarray(density * width / (density * width).sum())
 
@@ -26,20 +25,20 @@ def distance(a: np.ndarray, b: np.ndarray) -> float:
 
 @pytest.mark.parametrize("ordered", [True, False])
 def test_levels_come_back_exactly_without_noise(ordered: bool) -> None:
-    ruler = Ruler(5, ordered=ordered)
+    ruler = Cells(5, ordered=ordered)
     found = marginal(ruler, SKEWED @ ruler.waves(4), np.full(4, 1e-6))
     assert np.allclose(found.chances, SKEWED, atol=1e-3)
 
 
 def test_a_distribution_with_two_humps_comes_back_without_noise() -> None:
-    ruler = Ruler()
+    ruler = Cells()
     truth = two_humps(ruler)
     found = marginal(ruler, truth @ ruler.waves(WAVES), np.full(WAVES, 1e-6))
     assert distance(found.chances, truth) < 0.01
 
 
 def test_with_huge_noise_the_prior_stays_whatever_was_seen() -> None:
-    ruler, noise = Ruler(), np.full(WAVES, 1e3)
+    ruler, noise = Cells(), np.full(WAVES, 1e3)
     rng = np.random.default_rng(1)
     calm = marginal(ruler, np.zeros(WAVES), noise)
     for _ in range(5):
@@ -50,7 +49,7 @@ def test_with_huge_noise_the_prior_stays_whatever_was_seen() -> None:
 
 
 def test_more_noise_leaves_less_of_what_stands_out() -> None:
-    ruler = Ruler()
+    ruler = Cells()
     truth = two_humps(ruler)
     seen = truth @ ruler.waves(WAVES)
     apart = [
@@ -71,8 +70,8 @@ def test_more_noise_leaves_less_of_what_stands_out() -> None:
 def test_whatever_is_released_chances_are_positive_and_scores_rise(
     seen: list[float], noise: float, levels: int | None
 ) -> None:
-    ruler = Ruler(levels)
-    waves = np.array(seen)[: ruler.cells - 1]
+    ruler = Cells(levels)
+    waves = np.array(seen)[: ruler.number - 1]
     found = marginal(ruler, waves, np.full(len(waves), noise))
     assert (found.chances > 0).all()
     assert found.chances.sum() == pytest.approx(1)
@@ -82,7 +81,7 @@ def test_whatever_is_released_chances_are_positive_and_scores_rise(
 
 
 def test_scores_are_what_a_normal_variable_is_on_average_within_each_level() -> None:
-    found = Marginal(Ruler(3), np.array([0.2, 0.5, 0.3]))
+    found = Marginal(Cells(3), np.array([0.2, 0.5, 0.3]))
     normal = np.sort(np.random.default_rng(1).standard_normal(400_000))
     parts = np.split(normal, [80_000, 280_000])
     assert found.scores == pytest.approx([part.mean() for part in parts], abs=0.01)
@@ -93,7 +92,7 @@ def test_scores_are_what_a_normal_variable_is_on_average_within_each_level() -> 
 
 def test_quantiles_give_the_distribution_back() -> None:
     even = (np.arange(10_000) + 0.5) / 10_000
-    for ruler, chances in ((Ruler(5), SKEWED), (Ruler(), two_humps(Ruler()))):
+    for ruler, chances in ((Cells(5), SKEWED), (Cells(), two_humps(Cells()))):
         found = Marginal(ruler, chances)
-        cells = np.bincount(ruler.cell(found.unit(even)), minlength=ruler.cells) / len(even)
+        cells = np.bincount(ruler.of(found.unit(even)), minlength=ruler.number) / len(even)
         assert distance(cells, chances) < 0.001

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from longsynth.methods.private.copula.rules import LITTLE, MUCH
+from longsynth.methods.copula_score.settings import LITTLE, MUCH
 
 PAGE = (Path(__file__).parents[2] / "docs" / "copula-score.md").read_text("utf-8")
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longsynth.sampling.copula.population import USUAL_RATE, event_share, masses, synthesis
+from longsynth.methods.copula_score.latent import USUAL_RATE, event_share, masses, synthesis
 from support import small_schema
 
 STRATA = small_schema().strata

@@ -1,16 +1,19 @@
 """The same releases give the same bits, and a row does not know who else is in its batch."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from copula.fitted import bundle_of
 from longsynth import model_of, sample, simulate, simulated_schema
-from longsynth.methods.private.copula.choices import Choices
-from longsynth.methods.private.copula.method import CopulaScore
+from longsynth.methods.copula_score import CopulaScore
+from longsynth.methods.copula_score.settings import Settings
+from longsynth.methods.method import contributions
 from longsynth.reading.records import Cohort
 from longsynth.sampling.synthetic import Synthetic
 from longsynth.schema.schema import Schema
-from support import earlier, random_cohort, small_schema
+from support import earlier, random_cohort, rows_of, small_schema
 from ward import ward_cohort, ward_schema
 
 WARDS = [
@@ -36,13 +39,11 @@ def test_a_row_is_the_same_in_any_batch_and_any_order(schema: Schema, cohort: Co
     method, resolved = CopulaScore(), schema.resolved(cohort.patients)
     order = np.random.default_rng(3).permutation(cohort.patients)
     for stage in method.stages(resolved):
-        so_far = earlier(method, resolved, stage)
-        whole = method.contributions(cohort, resolved, stage, so_far)
-        mixed = method.contributions(cohort.take(order), resolved, stage, so_far)
-        parts = [
-            method.contributions(batch, resolved, stage, so_far) for batch in cohort.batches(17)
-        ]
-        alone = method.contributions(cohort.take(slice(5, 6)), resolved, stage, so_far)
+        encoder = method.encoder(resolved, earlier(method, resolved, stage))
+        rows = partial(contributions, stage, encoder)
+        whole, mixed = rows(cohort), rows(cohort.take(order))
+        parts = [rows(batch) for batch in cohort.batches(17)]
+        alone = rows(cohort.take(slice(5, 6)))
         for name, contribution in whole.items():
             right = contribution.right
             assert np.array_equal(np.concatenate([p[name].right for p in parts]), right), name
@@ -52,38 +53,38 @@ def test_a_row_is_the_same_in_any_batch_and_any_order(schema: Schema, cohort: Co
 
 def test_a_row_is_the_same_in_a_batch_of_any_size() -> None:
     """Products of many small numbers round by their order, which is the patient's own."""
-    cohort, method = simulate(300, seed=4), CopulaScore()
+    cohort, method = simulate(130, seed=4), CopulaScore()
     resolved = simulated_schema().resolved(cohort.patients)
     for stage in method.stages(resolved):
-        so_far = earlier(method, resolved, stage)
-        whole = method.contributions(cohort, resolved, stage, so_far)
-        for size in (1, 2, 3, 7, 63, 64, 65, 257):
-            parts = [method.contributions(b, resolved, stage, so_far) for b in cohort.batches(size)]
+        encoder = method.encoder(resolved, earlier(method, resolved, stage))
+        rows = partial(contributions, stage, encoder)
+        whole = rows(cohort)
+        for size in (1, 7, 63, 64, 65, 129):
+            parts = [rows(batch) for batch in cohort.batches(size)]
             for name, contribution in whole.items():
                 found = np.concatenate([part[name].right for part in parts])
                 assert np.array_equal(found, contribution.right), (name, size)
 
 
 def test_a_pass_reads_its_own_releases_and_not_those_of_another_fit() -> None:
-    """What was worked out for one bundle is kept for its next batch, under its fingerprint."""
     method, schema = CopulaScore(), small_schema().resolved(60)
     cohort, stage = random_cohort(20, seed=5), method.stages(schema)[1]
     zeros = earlier(method, schema, stage)
     fitted = bundle_of(random_cohort(60, seed=6), small_schema())
-    first = method.contributions(cohort, schema, stage, zeros)["lag blocks"].right
-    second = method.contributions(cohort, schema, stage, fitted)["lag blocks"].right
-    again = method.contributions(cohort, schema, stage, zeros)["lag blocks"].right
+    first = rows_of(method, cohort, schema, stage, zeros)["lag blocks"].right
+    second = rows_of(method, cohort, schema, stage, fitted)["lag blocks"].right
+    again = rows_of(method, cohort, schema, stage, zeros)["lag blocks"].right
     assert not np.array_equal(first, second)
     assert np.array_equal(first, again)
 
 
-def test_what_is_kept_from_batch_to_batch_is_never_that_of_other_choices() -> None:
+def test_an_encoder_follows_the_settings_of_its_method() -> None:
     resolved, cohort = small_schema().resolved(60), random_cohort(20, seed=1)
     stage = CopulaScore().stages(resolved)[2]
     so_far = earlier(CopulaScore(), resolved, stage)
     usual, without_marks, again = (
-        CopulaScore(choices).contributions(cohort, resolved, stage, so_far)["severity"].right
-        for choices in (Choices(), Choices(marks_in_copula=False), Choices())
+        rows_of(CopulaScore(settings), cohort, resolved, stage, so_far)["severity"].right
+        for settings in (Settings(), Settings(marks_in_copula=False), Settings())
     )
     assert np.array_equal(usual, again)
     assert not np.array_equal(usual, without_marks)

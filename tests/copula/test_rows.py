@@ -4,13 +4,18 @@ import numpy as np
 import pytest
 
 from copula.fitted import bundle_of
-from longsynth.encoding import rows as encoding
-from longsynth.methods.private.copula.reading import first
-from longsynth.methods.private.copula.rows import marginal_rows, seen_of
-from longsynth.methods.private.copula.rules import Rules, weights
+from longsynth.encoding.record import observed_cells
+from longsynth.methods.copula_score.channels import (
+    GAP_WEIGHT,
+    Coding,
+    bounds_scaling,
+    measures_of,
+)
+from longsynth.methods.copula_score.features import shape_features, time_shapes
+from longsynth.methods.copula_score.reading import first_pass
+from longsynth.methods.copula_score.rows import WaveTables
+from longsynth.methods.copula_score.settings import Sizes, measure_weights
 from longsynth.reading.records import Cohort
-from longsynth.sampling.copula.channels import GAP_WEIGHT, plain_scaling, rulers
-from longsynth.sampling.copula.effects import features, time_shapes
 from longsynth.schema.schema import Schema
 from support import random_cohort, small_schema
 from ward import ward_cohort, ward_schema
@@ -26,9 +31,9 @@ class Patient:
     """What one patient shows, cell by cell."""
 
     def __init__(self, one: Cohort, schema: Schema) -> None:
-        scaling = plain_scaling(schema)
+        scaling = bounds_scaling(schema)
         self.schema, self.static = schema, schema.layout.static
-        self.seen = encoding.seen(one, schema)[0]
+        self.observed = observed_cells(one, schema)[0]
         self.unit, self.gap = scaling.unit(one.values)[0], scaling.encode_gaps(one.gaps)[0]
         self.length = int(one.length[0]) if schema.length == "variable" else schema.slots
         self.timed = np.isfinite(one.gaps[0]) & (np.arange(schema.slots) < one.length[0])
@@ -36,20 +41,23 @@ class Patient:
     def cell(self, t: int, v: int) -> int | None:
         """None if it is not observed."""
         at = 0 if self.static[v] else t
-        return int(rulers(self.schema)[v].cell(self.unit[at, v])) if self.seen[at, v] else None
+        return (
+            int(measures_of(self.schema)[v].of(self.unit[at, v])) if self.observed[at, v] else None
+        )
 
     def gap_cell(self, t: int) -> int | None:
-        ruler = rulers(self.schema)[-2 if t == 0 else -1]
-        return int(ruler.cell(self.gap[t])) if self.timed[t] else None
+        cells = measures_of(self.schema)[-2 if t == 0 else -1]
+        return int(cells.of(self.gap[t])) if self.timed[t] else None
 
     def has(self, t: int, v: int) -> bool:
         return bool(self.static[v]) or t < self.length
 
 
 def row_of(patient: Patient, schema: Schema) -> list[float]:
-    rules, slots = Rules.of(schema), range(schema.slots)
+    sizes, slots = Sizes.of(schema), range(schema.slots)
     waves, marks = [], []
-    for v, (ruler, weight) in enumerate(zip(rulers(schema), weights(schema, rules), strict=True)):
+    pairs = zip(measures_of(schema), measure_weights(schema, sizes), strict=True)
+    for v, (measure, weight) in enumerate(pairs):
         if v < len(schema.variables):
             cells = [patient.cell(t, v) for t in slots if patient.has(t, v)]
             asked = len(slots)
@@ -57,25 +65,25 @@ def row_of(patient: Patient, schema: Schema) -> list[float]:
         else:
             when = slots[:1] if v == len(schema.variables) else slots[1:]
             cells, asked = [patient.gap_cell(t) for t in when], len(when)
-        table = ruler.waves(rules.waves) * weight
+        table = measure.waves(sizes.waves) * weight
         shown = [table[c] for c in cells if c is not None]
         waves.extend(sum(shown, np.zeros(len(weight))) / asked)
-    return [*waves, *(rules.mark_weight * np.array(marks))]
+    return [*waves, *(sizes.mark_weight * np.array(marks))]
 
 
 @pytest.mark.parametrize(("schema", "cohort"), WARDS)
 def test_a_row_of_marginals_holds_mean_waves_and_marks(schema: Schema, cohort: Cohort) -> None:
     resolved = schema.resolved(cohort.patients)
-    found = marginal_rows(seen_of(cohort, resolved), resolved)
+    found = WaveTables(resolved).rows(Coding(resolved).of(cohort))
     by_hand = [row_of(Patient(one, resolved), resolved) for one in cohort.batches(1)]
     assert np.allclose(found, by_hand, atol=1e-6)
 
 
 @pytest.mark.parametrize(("schema", "cohort"), WARDS)
 def test_channels_hold_scores_marks_gaps_and_the_length(schema: Schema, cohort: Cohort) -> None:
-    channels = first(bundle_of(cohort, schema)).channels
+    channels = first_pass(bundle_of(cohort, schema)).channels
     resolved, variables = schema.resolved(cohort.patients), len(schema.variables)
-    u = channels.of(seen_of(cohort, resolved))
+    u = channels.of(Coding(resolved).of(cohort))
     by_hand = np.zeros(u.shape)
     for i, one in enumerate(cohort.batches(1)):
         patient = Patient(one, resolved)
@@ -95,4 +103,6 @@ def test_channels_hold_scores_marks_gaps_and_the_length(schema: Schema, cohort: 
     assert np.allclose(u, by_hand, atol=1e-6)
     assert u.shape[2] == channels.number
     shapes = time_shapes(schema.slots)
-    assert np.allclose(features(u), np.einsum("pt,ntm->npm", shapes, u) / schema.slots, atol=1e-6)
+    assert np.allclose(
+        shape_features(u), np.einsum("pt,ntm->npm", shapes, u) / schema.slots, atol=1e-6
+    )

@@ -10,14 +10,14 @@ from copula.fitted import bundle_of
 from longsynth import model_of, sample, simulate, simulated_schema
 from longsynth.audit.game.trials import FastNoise
 from longsynth.bundle import Bundle
-from longsynth.methods.private.copula import calibration
-from longsynth.methods.private.copula.assembly import drawn
-from longsynth.methods.private.copula.choices import Choices
-from longsynth.methods.private.copula.reading import first, lags_of
-from longsynth.methods.private.copula.rows import left_rows, seen_of
-from longsynth.methods.private.copula.rules import BLOCKS, EFFECTS, Rules
+from longsynth.methods.copula_score import model as calibration
+from longsynth.methods.copula_score.channels import Coding
+from longsynth.methods.copula_score.features import shape_features
+from longsynth.methods.copula_score.model import simulated_patients
+from longsynth.methods.copula_score.reading import first_pass, lags_of
+from longsynth.methods.copula_score.rows import left_rows
+from longsynth.methods.copula_score.settings import BLOCKS, EFFECTS, Settings, Sizes
 from longsynth.reading.records import Cohort
-from longsynth.sampling.copula.effects import features
 from longsynth.sampling.model import Model
 from longsynth.sampling.synthetic import Synthetic
 
@@ -106,21 +106,21 @@ def test_events_move_variables_the_way_they_do_in_the_cohort() -> None:
 def apart(model: Model) -> tuple[float, float]:
     """How far a generated cohort, counted as the real one was, is from the releases: products by
     distance, and channels by event."""
-    bundle, rules, clipped = released(), Rules.of(released().schema), calibration._clipped
-    known, lags = first(bundle), lags_of(bundle)
+    bundle, sizes, clipped = released(), Sizes.of(released().schema), calibration._clipped
+    known, lags = first_pass(bundle), lags_of(bundle)
     stratum = calibration.in_proportion(known.mass, 4000)
-    u = known.channels.of(seen_of(drawn(model, stratum), bundle.schema))
-    products = clipped(lags.rows(u), rules.block_radius).mean(axis=0) / rules.block_radius
+    u = known.channels.of(Coding(bundle.schema).of(simulated_patients(model, stratum)))
+    products = clipped(lags.rows(u), sizes.block_radius).mean(axis=0) / sizes.block_radius
     left = left_rows(bundle.schema, stratum)[:, :2] / len(u)
-    by_event = left.T @ clipped(features(u).reshape(len(u), -1), rules.effect_radius)
+    by_event = left.T @ clipped(shape_features(u).reshape(len(u), -1), sizes.effect_radius)
     return (
         float(np.linalg.norm(products - bundle.mean(BLOCKS)[0])),
-        float(np.linalg.norm(by_event / rules.effect_radius - bundle.mean(EFFECTS)[:2])),
+        float(np.linalg.norm(by_event / sizes.effect_radius - bundle.mean(EFFECTS)[:2])),
     )
 
 
 def test_calibration_brings_generated_patients_nearer_to_the_releases() -> None:
     after = apart(model_of(released()))
-    before = apart(calibration.generator(released(), Choices(rounds=0)))
+    before = apart(calibration.copula_model(released(), Settings(rounds=0)))
     assert after[0] < 0.7 * before[0]
     assert after[1] < before[1]

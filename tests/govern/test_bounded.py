@@ -13,13 +13,13 @@ import pytest
 
 import longsynth.methods.resources
 from longsynth import Bundle, Refused, Schema, fit, load_release, model_of, plan
-from longsynth.methods.private.trust import kept_pairs
 from longsynth.methods.registry import private_method
 from longsynth.methods.resources import HOURS, memory_of_machine, needs_of_model
+from longsynth.methods.trust.release import kept_pairs
 from longsynth.release.folder import FORMAT, Release, release_files
 from longsynth.release.synthetic_folder import Recipe, recipe_json, write_synthetic
 from longsynth.release.verify import verify
-from longsynth.sampling.covariance import within_band
+from longsynth.sampling.moments import within_band
 from longsynth.schema.file import dump
 from preloaded import longsynth as preloaded_longsynth
 from support import random_cohort, small_plan, small_schema
@@ -155,7 +155,7 @@ def test_a_wide_release_that_has_all_its_few_numbers_is_refused(
 def test_the_refusal_says_what_it_would_take(tmp_path: Path) -> None:
     said = refused("verify", hostile(tmp_path / "release", slots=2000, variables=variables(60)))
     assert "2,000 slots × 60 variables needs about" in said
-    assert "take a larger one" in said
+    assert "larger machine" in said
     said = refused("verify", hostile(tmp_path / "few", slots=20))
     assert "statistics.json has only 15 bytes" in said
 

@@ -17,9 +17,9 @@ from scipy.special import smirnov
 from longsynth import Refused, plan
 from longsynth.bundle import Bundle
 from longsynth.govern.keys import load_private, make_keys
-from longsynth.methods.fact import Fact, each, facts_of
+from longsynth.methods.fact import Fact, each
 from longsynth.methods.method import PrivateMethod
-from longsynth.methods.registry import METHODS
+from longsynth.methods.registry import METHODS, private_method
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.ledger import Ledger, Released, price
 from longsynth.privacy.statistic import Statistic
@@ -52,7 +52,7 @@ from longsynth_lab.forgery import (
     the_same_on_all,
 )
 from longsynth_lab.paper.section_v import AS_PRINTED
-from support import earlier
+from support import earlier, rows_of
 from ward import ward_cohort, ward_schema
 
 PATIENTS = 300
@@ -76,7 +76,7 @@ def scene(case: str, epsilon: float = 4.0) -> Exposed:
 
 @cache
 def facts_in(method: str, schema: Schema) -> tuple[Fact, ...]:
-    return facts_of(METHODS[method], schema)
+    return tuple(private_method(method).facts(schema))
 
 
 def checked(bundle: Bundle) -> NoiseCheck:
@@ -143,8 +143,8 @@ def sums_of_each(case: str) -> list[dict[str, Sums]]:
     with np.errstate(all="ignore"):
         for stage in method.stages(resolved):
             so_far = earlier(method, resolved, stage)
-            found = method.contributions(cohort, resolved, stage, so_far)
-            rows += [(s, found[s.name]) for s, _ in stage]
+            found = rows_of(method, cohort, resolved, stage, so_far)
+            rows += [(line.statistic, found[line.name]) for line in stage]
     return [
         {s.name: add_up(s, Contribution(*(side[i : i + 1] for side in c))) for s, c in rows}
         for i in range(cohort.patients)
@@ -154,7 +154,7 @@ def sums_of_each(case: str) -> list[dict[str, Sums]]:
 @pytest.mark.parametrize("case", CASES)
 def test_facts_hold_for_every_patient_alone(case: str) -> None:
     name, schema = CASES[case]
-    facts = facts_of(METHODS[name], schema.resolved(PATIENTS, 1.0))
+    facts = list(private_method(name).facts(schema.resolved(PATIENTS, 1.0)))
     assert facts
     for sums in sums_of_each(case):
         for fact in facts:
@@ -165,7 +165,7 @@ def test_facts_hold_for_every_patient_alone(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_no_number_has_a_part_in_two_sums_of_a_fact(case: str) -> None:
     name, schema = CASES[case]
-    for fact in facts_of(METHODS[name], schema.resolved(PATIENTS, 1.0)):
+    for fact in list(private_method(name).facts(schema.resolved(PATIENTS, 1.0))):
         for weights in fact.weights.values():
             assert ((weights != 0).sum(axis=0) <= 1).all(), fact.says
 
@@ -316,7 +316,7 @@ def test_the_right_noise_from_a_known_seed_is_not_noticed() -> None:
 def test_strata_that_add_up_too_well_or_too_badly_are_said_so() -> None:
     found = scene("trust")
     bundle = found.release(default_rng(10))
-    fact = facts_of(METHODS["trust"], bundle.schema)[0]
+    fact = facts_in("trust", bundle.schema)[0]
     line = bundle.released["strata"]
     lift, sigma = line.entry.statistic.lift, line.entry.sigma
     values = line.values.copy()

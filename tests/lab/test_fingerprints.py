@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from longsynth.methods.private.dp_markov import DPMarkov
-from longsynth.methods.private.markov_rule import Rule
 from longsynth_lab import versions
+from longsynth_lab.markov import MarkovVariant, Rule
 from longsynth_lab.probes import made_probe, metrics_probe
 from longsynth_lab.variants import VARIANTS, variant_of
 from longsynth_lab.versions import judged_by, keep_versions, made_by
@@ -44,7 +43,7 @@ def test_a_changed_line_is_a_new_version_of_those_that_use_it(
 ) -> None:
     before = {m: made_by(m) for m in ("trust", "dp-markov")} | {"metrics": judged_by()}
     edited(
-        monkeypatch, "longsynth.methods.private.dp_markov", "MOST_LEVELS = 60", "MOST_LEVELS = 61"
+        monkeypatch, "longsynth.methods.dp_markov.settings", "MOST_LEVELS = 60", "MOST_LEVELS = 61"
     )
     assert made_by("dp-markov") != before["dp-markov"]
     assert made_by("trust") == before["trust"]
@@ -57,7 +56,7 @@ def test_sources_that_still_give_the_same_are_the_known_version(
     before = made_by("dp-markov")
     keep_versions(["dp-markov"])
     edited(
-        monkeypatch, "longsynth.methods.private.dp_markov", "MOST_LEVELS = 60", "MOST_LEVELS = 61"
+        monkeypatch, "longsynth.methods.dp_markov.settings", "MOST_LEVELS = 60", "MOST_LEVELS = 61"
     )
     assert made_by("dp-markov") == before  # no probe has so many levels
 
@@ -67,7 +66,9 @@ def test_sources_that_give_something_else_are_a_new_version(
 ) -> None:
     before = made_by("dp-markov, threshold 3")
     keep_versions(["dp-markov, threshold 3"])
-    changed = replace(VARIANTS["dp-markov"]["threshold 3"], method=DPMarkov(Rule(threshold=2.5)))
+    changed = replace(
+        VARIANTS["dp-markov"]["threshold 3"], method=MarkovVariant(Rule(threshold=2.5))
+    )
     monkeypatch.setitem(VARIANTS["dp-markov"], "threshold 3", changed)
     made_by.cache_clear()
     assert made_by("dp-markov, threshold 3") != before

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from longsynth.encoding.rows import encoded_values
 from longsynth.reading.simulation import simulate, simulated_schema
 from longsynth_lab.patients import clipping_facts, support_facts
+from support import unclipped
 
 SCHEMA, COHORT = simulated_schema(), simulate(200, seed=5)
 
 
 def test_the_clipped_share_counts_rows_longer_than_the_radius() -> None:
     found = clipping_facts(COHORT, SCHEMA)
-    length = np.linalg.norm(encoded_values(COHORT, SCHEMA), axis=1)
+    length = np.linalg.norm(unclipped(COHORT, SCHEMA), axis=1)
     assert found["clipped_patients_share"] == pytest.approx((length > found["clip_radius"]).mean())
     assert 0 < found["clipped_patients_share"] < 1
 

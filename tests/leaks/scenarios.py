@@ -7,14 +7,13 @@ from typing import Any
 import typer
 
 from longsynth.commands.app import app
+from longsynth_lab.commands import app as lab
 
 PROMISE = ("--epsilon", "4", "--delta", "1e-4")
 NO_DATA = {  # commands that take nothing about patients, and why
     "simulate": "draws patients that never lived",
     "demo": "works on simulated patients",
-    "bench paper": "works on simulated patients",
-    "bench population": "works on simulated patients",
-    "bench membership": "works on simulated patients",
+    "bench": "works on simulated patients",
     "attack game": "makes up both cohorts; of a run it reads the public settings alone",
     "methods": "prints a list that is part of the package",
     "keygen": "makes keys; reads no patient and no release",
@@ -89,6 +88,8 @@ def every_command() -> set[str]:
     """Ask the app itself, so that no one has to remember to add a command here."""
 
     def below(command: Any, path: tuple[str, ...]) -> set[str]:
+        if path == ("bench",):  # it hands its arguments on to the lab
+            command = typer.main.get_command(lab)
         inner = getattr(command, "commands", None)
         if inner is None:
             return {" ".join(path)}

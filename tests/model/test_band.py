@@ -9,10 +9,10 @@ import pytest
 from longsynth import fit
 from longsynth.audit.game.trials import FastNoise
 from longsynth.bundle import Bundle, decode
-from longsynth.methods.private import trust
+from longsynth.methods.trust import Trust, release
 from longsynth.privacy.ledger import Released
 from longsynth.privacy.statistic import Statistic, kept
-from longsynth.sampling.covariance import within_band
+from longsynth.sampling.moments import within_band
 from longsynth.schema.schema import Schema
 from support import random_cohort, small_plan, small_schema
 from ward import ward_cohort, ward_schema
@@ -34,7 +34,7 @@ SETTINGS = {
 def fitted_with_all_pairs(schema: Schema, monkeypatch: pytest.MonkeyPatch) -> Bundle:
     cohort = (ward_cohort if any(schema.layout.static) else random_cohort)(80, seed=3)
     with monkeypatch.context() as patch:
-        patch.setattr(trust, "kept_pairs", lambda _: ())
+        patch.setattr(release, "kept_pairs", lambda _: ())
         planned = small_plan(80, schema)
         return fit(cohort, planned, noise=FastNoise(np.random.SeedSequence(1)))
 
@@ -65,7 +65,7 @@ def arrays(part: object) -> Iterator[bytes]:
 def test_the_same_integers_make_the_same_model_with_and_without_what_is_outside_the_band(
     schema: Schema, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, method = fitted_with_all_pairs(schema, monkeypatch), trust.Trust()
+    whole, method = fitted_with_all_pairs(schema, monkeypatch), Trust()
     planned = {e.statistic.name: e.statistic for e in small_plan(80, schema).ledger.entries}
     name = "joint" if schema.constants.release == "joint" else "second"
     one, other = (
@@ -83,7 +83,8 @@ def test_the_band_holds_the_pairs_that_the_model_reads_and_no_other(schema: Sche
     read = within_band(slot, constants.bandwidth)
     if constants.covariance == "diagonal":
         read = np.eye(len(slot), dtype=bool)
-    for statistic, _ in trust.Trust().stages(resolved)[0]:
+    for line in Trust().stages(resolved)[0]:
+        statistic = line.statistic
         if statistic.name in ("second", "joint"):
             assert np.array_equal(kept(statistic), np.nonzero(np.triu(read)))
             break

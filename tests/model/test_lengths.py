@@ -8,16 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longsynth.sampling.auxiliary import gaps_from, shrunken_means
-from longsynth.sampling.covariance import residual_covariance
 from longsynth.sampling.lengths import (
     LEAST_SHARE,
     MOST_BINS,
     Lengths,
-    Users,
+    SlotUse,
     length_edges,
     lengths_of,
 )
-from longsynth.sampling.mean import gram_of_strata, means_in_use
+from longsynth.sampling.moments import gram_of_strata, means_in_use, residual_covariance
 from longsynth.schema.schema import Schema, condition_matrix
 from support import small_schema
 
@@ -111,10 +110,10 @@ def padded(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return stratum, length, np.column_stack([base, values])
 
 
-def users_of(stratum: np.ndarray, length: np.ndarray) -> Users:
+def users_of(stratum: np.ndarray, length: np.ndarray) -> SlotUse:
     mass = np.bincount(stratum, minlength=12) / len(stratum)
     share = np.array([[np.mean(length[EVENTS[stratum] == y] > t) for t in (0, 1)] for y in (0, 1)])
-    return Users(mass, share[EVENTS])
+    return SlotUse(mass, share[EVENTS])
 
 
 SLOT = np.array([-1, 0, 1])
@@ -184,7 +183,7 @@ def test_gaps_spread_as_those_who_use_a_slot_do() -> None:
 
 def test_noise_on_a_slot_that_nobody_uses_is_not_blown_up() -> None:
     conditions, mass = condition_matrix(small_schema()), np.full(12, 1 / 12)
-    users = Users(mass, np.zeros((12, 1)))
+    users = SlotUse(mass, np.zeros((12, 1)))
     gram, slot = gram_of_strata(mass, conditions), np.array([0])
     noise = np.random.default_rng(5).normal(0, 0.001, (7, 1))
     means = means_in_use(gram, noise, conditions, users, slot, ridge=0.01)

@@ -6,17 +6,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longsynth.encoding.scaling import Scaling
-from longsynth.sampling.auxiliary import shrunken_means
-from longsynth.sampling.covariance import (
+from longsynth.sampling.auxiliary import (
+    LEAST_VARIANCE,
+    Gaps,
+    Masks,
+    gap_variance,
+    repaired,
+    shrunken_means,
+)
+from longsynth.sampling.lengths import SlotUse
+from longsynth.sampling.moments import (
     block_band,
     clipped_spectrum,
+    gram_of_strata,
+    positive_part,
     residual_covariance,
     residual_variance,
+    ridge_solution,
 )
-from longsynth.sampling.gaps import LEAST_VARIANCE, Gaps, gap_variance
-from longsynth.sampling.lengths import Users
-from longsynth.sampling.masks import Masks, repaired
-from longsynth.sampling.mean import gram_of_strata, positive_part, ridge_solution
 from longsynth.sampling.strata import population_masses, synthesis_strata
 from longsynth.schema.record import layout_of
 from longsynth.schema.schema import condition_matrix
@@ -27,8 +34,8 @@ PROTECTED = small_schema().protected_strata
 ALWAYS = np.zeros((3,), np.int64)  # three columns of one slot
 
 
-def everybody(mass: np.ndarray, slots: int = 1) -> Users:
-    return Users(mass, np.ones((len(mass), slots)))
+def everybody(mass: np.ndarray, slots: int = 1) -> SlotUse:
+    return SlotUse(mass, np.ones((len(mass), slots)))
 
 
 def test_negative_cells_have_no_mass() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from longsynth.encoding.scaling import Scaling
-from longsynth.sampling.covariance import Spectrum, clipped_spectrum
+from longsynth.sampling.moments import Spectrum, clipped_spectrum
 from longsynth.sampling.score import ScorePath, noise_levels
 from support import small_schema
 

@@ -13,7 +13,7 @@ from longsynth.privacy.sums import Contribution, add_up
 from longsynth.reading.records import Cohort
 from longsynth.schema.schema import Schema
 from longsynth.system.workers import one_thread
-from support import earlier, one_patient
+from support import early_rows, one_patient
 
 Pair = tuple[Cohort, Cohort]
 LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
@@ -128,8 +128,10 @@ def added(
     """What a cohort adds to each statistic of a stage, as Python integers."""
     stage = method.stages(schema)[number]
     with one_thread(), np.errstate(all="ignore"):  # as in a fit
-        parts = method.contributions(cohort, schema, stage, earlier(method, schema, stage))
-    return {s.name: (s, integers(s, parts[s.name])) for s, _ in stage}
+        parts = early_rows(method, cohort, schema, stage)
+    return {
+        line.name: (line.statistic, integers(line.statistic, parts[line.name])) for line in stage
+    }
 
 
 def integers(statistic: Statistic, part: Contribution) -> list[int]:

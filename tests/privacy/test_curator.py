@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from longsynth import fit
-from longsynth.encoding.rows import one_hot
+from longsynth.encoding.record import one_hot
 from longsynth.plan import Plan
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.curator import Curator, planned_ledger

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from longsynth.encoding.rows import one_hot
+from longsynth.encoding.record import one_hot
 from longsynth.engines.local import sum_over
 from longsynth.privacy.errors import ArithmeticFault
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
@@ -24,7 +24,7 @@ from longsynth.privacy.sums import (
 )
 from longsynth.reading.records import Cohort
 from refusals import refused
-from support import earlier, random_cohort, small_plan, small_schema
+from support import earlier, random_cohort, rows_of, small_plan, small_schema
 
 GRAM = Statistic("g", "g", "gram", right=5, right_squared=5 * 4096**2, grid=4096)
 CROSS = Statistic(
@@ -111,7 +111,7 @@ def test_the_order_of_patients_and_the_batch_size_change_no_integer() -> None:
     cohort = random_cohort(200, seed=1)
     shuffled = cohort.take(np.random.default_rng(2).permutation(200))
     plan = small_plan(200)
-    statistics = [s for s, _ in plan.stages[0]]
+    statistics = [line.statistic for line in plan.stages[0]]
 
     class InBatches:
         patients = 200
@@ -125,7 +125,7 @@ def test_the_order_of_patients_and_the_batch_size_change_no_integer() -> None:
     def features(batch: Cohort):  # type: ignore[no-untyped-def]
         stage = plan.stages[0]
         so_far = earlier(plan.method, plan.schema, stage)
-        return plan.method.contributions(batch, plan.schema, stage, so_far)
+        return rows_of(plan.method, batch, plan.schema, stage, so_far)
 
     expected = sum_over(cohort, statistics, features)
     for source in (InBatches(cohort, 1), InBatches(cohort, 33), InBatches(shuffled, 199)):
@@ -335,7 +335,8 @@ def test_sums_of_different_statistics_cannot_be_added() -> None:
 
 def test_every_lift_makes_the_noise_fine_for_any_budget() -> None:
     for release in ("separate", "joint"):
-        for statistic, _ in small_plan(100, small_schema(release=release)).stages[0]:
+        for line in small_plan(100, small_schema(release=release)).stages[0]:
+            statistic = line.statistic
             assert statistic.sensitivity_squared >= 1 << 52
             assert statistic.sensitivity_squared == statistic.lift**2 * Fraction(
                 statistic.row_sensitivity_squared

@@ -13,8 +13,8 @@ import pytest
 
 from longsynth import Bundle, Schema, fit
 from longsynth.govern.provenance import Provenance
-from longsynth.methods.private.trust import Trust
-from longsynth.release import verify as verifying
+from longsynth.methods.trust import Trust
+from longsynth.release import synthetic_folder
 from longsynth.release.folder import FORMAT, Release, release_files
 from longsynth.release.form_check import schema_sha256
 from longsynth.release.statement import statement
@@ -62,7 +62,7 @@ def test_nothing_is_planned_for_a_release_that_no_machine_could_build(
 def test_no_more_is_drawn_again_than_a_folder_has_bytes_for(
     bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verifying, "MARGIN", 0)
+    monkeypatch.setattr(synthetic_folder, "MARGIN", 0)
     release, drawn = tmp_path / "release", tmp_path / "drawn"
     for folder in (release, drawn):
         folder.mkdir()

@@ -16,7 +16,7 @@ from rich.progress import Progress
 
 from longsynth.commands.__main__ import main
 from longsynth.engines import kernel
-from longsynth.methods.private.copula import calibration
+from longsynth.methods.copula_score import model as calibration
 from longsynth.privacy.noise import OpenDPNoise
 from longsynth.reading import parquet, session
 from longsynth_lab.paper.section_v import AS_PRINTED
@@ -111,7 +111,6 @@ def test_nothing_but_the_mechanism_tells_two_cohorts_apart(
             seen |= {f"sample: {what}": found for what, found in sampled.items()}
             seen["sample: progress"] = steps.copy()
             steps.clear()
-            drawn.rename(tmp_path / f"drawn of {cohort.name}")
         else:
             seen |= {what: expected[what] for what in expected if what.startswith("sample: ")}
         seen["log"] = caplog.text
@@ -121,6 +120,8 @@ def test_nothing_but_the_mechanism_tells_two_cohorts_apart(
         telling = [what for what in seen if seen[what] != expected[what]]
         assert telling == [], f"'{cohort.name}' can be told from the others"
         out.rename(tmp_path / f"run of {cohort.name}")
+        if drawn.exists():
+            drawn.rename(tmp_path / f"drawn of {cohort.name}")
 
 
 def with_mistake(folder: Path, mistake: str, name: str) -> Path:

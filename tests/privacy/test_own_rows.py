@@ -11,7 +11,7 @@ import pytest
 from longsynth import Refused, fit
 from longsynth.engines import kernel
 from longsynth.engines.kernel import batch_sums
-from longsynth.methods.method import PrivateMethod
+from longsynth.methods.method import PrivateMethod, contributions
 from longsynth.methods.registry import METHODS
 from longsynth.plan import Plan, plan_of
 from longsynth.privacy.budget import Budget
@@ -20,7 +20,7 @@ from longsynth.reading.records import Cohort
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import DependentRows
 from longsynth_lab.paper.section_v import AS_PRINTED
-from support import SLOTS, NoNoise, earlier, random_cohort, small_schema
+from support import SLOTS, NoNoise, earlier, random_cohort, rows_of, small_schema
 from third_party import Honest, Repeats, repeated
 
 PRIVATE = [name for name, method in METHODS.items() if isinstance(method, PrivateMethod)]
@@ -73,7 +73,7 @@ class Departs:
     def __call__(self, batch: Cohort) -> Rows:
         schema = small_schema().resolved(60)
         (stage,) = Honest().stages(schema)
-        honest = partial(Honest().contributions, schema=schema, stage=stage, so_far=None)
+        honest = partial(contributions, stage, Honest().encoder(schema, None))  # type: ignore[arg-type]
         self.calls += 1
         match self.how:
             case "the input is overwritten":
@@ -115,9 +115,9 @@ DEPARTURES = (
 )
 
 
-def added_up(batch: Cohort, contributions: kernel.Contributions, number: int = 0) -> None:
+def added_up(batch: Cohort, rows: kernel.Contributions, number: int = 0) -> None:
     (stage,) = Honest().stages(small_schema().resolved(60))
-    batch_sums(batch, [statistic for statistic, _ in stage], contributions, number)
+    batch_sums(batch, [line.statistic for line in stage], rows, number)
 
 
 @pytest.mark.parametrize("how", DEPARTURES)
@@ -170,7 +170,7 @@ def test_a_method_may_use_its_memory_again() -> None:
 
     def thrifty(batch: Cohort) -> Rows:
         found = {}
-        for name, rows in Honest().contributions(batch, schema, stage, None).items():  # type: ignore[arg-type]
+        for name, rows in rows_of(Honest(), batch, schema, stage, None).items():  # type: ignore[arg-type]
             sides = []
             for i, side in enumerate(rows):
                 kept = memory.setdefault((name, i, side.shape[1]), np.zeros((60, 99), side.dtype))
@@ -216,13 +216,13 @@ def test_rows_of_ours_have_the_same_bits_in_any_company(name: str, kind: str) ->
     cohort = hostile(random_cohort(140, seed=3), rng)
     for stage in method.stages(schema):
         so_far = earlier(method, schema, stage)
-        rows = partial(method.contributions, schema=schema, stage=stage, so_far=so_far)
+        rows = partial(contributions, stage, method.encoder(schema, so_far))
         with np.errstate(all="ignore"):
             whole = rows(cohort)
             for size in (1, 1, 2, 3, 7, 8, 16, 33, 64, 100, 139):
                 chosen = rng.permutation(140)[:size]
                 found = rows(cohort.take(chosen))
-                for statistic, _ in stage:
+                for statistic in (line.statistic for line in stage):
                     sides = zip(whole[statistic.name], found[statistic.name], strict=True)
                     for one, other in list(sides)[: 2 if statistic.left else 1]:
                         assert np.array_equal(one[chosen], other), statistic.name

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from longsynth import fit, model_of, plan, sample
 from longsynth.bundle import Bundle
-from longsynth.encoding import rows as encoding
+from longsynth.encoding.rows import Encoder
 from longsynth.fit import fit_without_privacy
 from longsynth.plan import Plan
 from longsynth.reading.records import Cohort
@@ -22,7 +22,16 @@ from longsynth.schema.file import dump, parse_text
 from longsynth.schema.schema import Schema
 from longsynth_lab.paper.section_v import AS_PRINTED, PAPER_CHOICES
 from privacy.neighbouring_records import records
-from support import NoNoise, one_patient, random_cohort, small_plan, small_schema, together
+from support import (
+    NoNoise,
+    encoded,
+    one_patient,
+    random_cohort,
+    small_plan,
+    small_schema,
+    together,
+    unclipped,
+)
 from ward import ward_cohort, ward_schema
 
 PRINTED = dict(AS_PRINTED)
@@ -84,7 +93,7 @@ def pulse(*values: float, gaps: object = 5.0, length: int = 4, schema: Schema = 
     cells = np.zeros((4, 3))
     cells[:, 0] = values
     patient = one_patient(cells, gaps=gaps, length=length)
-    z = encoding.encoded_values(patient, schema).reshape(4, 3)
+    z = unclipped(patient, schema).reshape(4, 3)
     return pytest.approx((120 + 100 * z[:, 0]).tolist())
 
 
@@ -132,7 +141,7 @@ def test_between_two_levels_lie_shares_of_both_and_static_values_are_not_touched
     cohort.length[:], cohort.gaps[:], cohort.observed[:] = 6, 4.0, False
     cohort.observed[0, [0, 4], 6] = True
     cohort.values[0, [0, 4], 6] = 0, 2
-    z = encoding.encoded_values(cohort, schema)
+    z = unclipped(cohort, schema)
     z = schema.layout.values_of(z)[0]
     assert z[:, -3:] == pytest.approx(
         np.array([[1, 0, 0], [0.75, 0, 0.25], [0.5, 0, 0.5], [0.25, 0, 0.75], *[[0, 0, 1]] * 2])
@@ -142,7 +151,7 @@ def test_between_two_levels_lie_shares_of_both_and_static_values_are_not_touched
 
 def test_masks_are_not_told_that_a_value_was_filled_in() -> None:
     cohort = random_cohort(50, 2)
-    filled, plain = (encoding.missing(cohort, s) for s in (BETWEEN, small_schema()))
+    filled, plain = (encoded(cohort, s).missing for s in (BETWEEN, small_schema()))
     assert np.array_equal(filled, plain)
 
 
@@ -155,12 +164,12 @@ def test_whatever_a_record_holds_a_filled_row_is_its_own_and_inside_its_radius(
     schema = BETWEEN.resolved(100)
     wild = data.draw(records(schema))
     usual = random_cohort(5, 4)
-    given = {"grid": 4096, "squared": 4096**2}
+    encoder = Encoder(schema.resolved(60))
+    encoder.grid, encoder.radius_squared = 4096, 4096**2
     with np.errstate(all="ignore"):
-        alone = encoding.values(wild, schema, **given).astype(np.int64)
-        mixed = encoding.values(together(usual, wild), schema, **given)
-        others = encoding.values(usual, schema, **given)
-    assert (alone**2).sum() <= given["squared"]
+        alone = encoder(wild).values.astype(np.int64)
+        mixed, others = encoder(together(usual, wild)).values, encoder(usual).values
+    assert (alone**2).sum() <= encoder.radius_squared
     assert np.array_equal(mixed[5:], alone)
     assert np.array_equal(mixed[:5], others)
 
@@ -237,7 +246,7 @@ def test_masks_of_0_and_1_take_twice_the_noise(method: str) -> None:
 def test_masks_of_0_and_1_say_what_is_missing_and_nothing_of_padding() -> None:
     schema = small_schema(mask_coding="zero_one")
     patient = one_patient([[NAN] * 3, [20.0, 0, 0], *[[NAN] * 3] * 2], length=3)
-    assert encoding.missing(patient, schema).reshape(4, 3)[:, 0].tolist() == [1, 0, 1, 0]
+    assert encoded(patient, schema).missing.reshape(4, 3)[:, 0].tolist() == [1, 0, 1, 0]
 
 
 @pytest.mark.parametrize("method", ["trust", "dp-score", "dp-markov", "scorediff"])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longsynth.encoding.rows import one_hot
+from longsynth.encoding.record import one_hot
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution, Shared, add_up
 from privacy.neighbouring_records import integers, squared_distance

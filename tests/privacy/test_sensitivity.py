@@ -10,15 +10,15 @@ from _pytest.mark import ParameterSet
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from longsynth.methods.copula_score import CopulaScore
+from longsynth.methods.dp_markov import DPMarkov
+from longsynth.methods.dp_score import DPScore
 from longsynth.methods.method import PrivateMethod
-from longsynth.methods.private.copula.method import CopulaScore
-from longsynth.methods.private.dp_markov import DPMarkov
-from longsynth.methods.private.dp_score import DPScore
-from longsynth.methods.private.markov_rule import SMOOTHED
-from longsynth.methods.private.trust import Trust
+from longsynth.methods.trust import Trust
 from longsynth.privacy.sums import Contribution
 from longsynth.reading.records import Cohort
 from longsynth.schema.schema import Schema, condition_matrix
+from longsynth_lab.markov import SMOOTHED, MarkovVariant
 from longsynth_lab.paper.section_v import AS_PRINTED
 from privacy.neighbouring_records import (
     Pair,
@@ -59,7 +59,7 @@ OTHERS = {"one slot", "one site", "little", "much"}  # nothing of which is trust
 METHODS: list[tuple[PrivateMethod, str]] = [(Trust(), s) for s in RESOLVED if s not in OTHERS]
 METHODS += [
     (method, setting)
-    for method in (DPScore(), DPMarkov(), DPMarkov(SMOOTHED))
+    for method in (DPScore(), DPMarkov(), MarkovVariant(SMOOTHED))
     for setting in ("separate", "ward", "ward as printed")
 ]
 IN_PASSES: list[tuple[PrivateMethod, str]] = [
@@ -69,7 +69,7 @@ IN_PASSES: list[tuple[PrivateMethod, str]] = [
 
 
 def named(method: PrivateMethod) -> str:
-    return f"{method.name}{' smoothed' if method == DPMarkov(SMOOTHED) else ''}"
+    return f"{method.name}{' smoothed' if method == MarkovVariant(SMOOTHED) else ''}"
 
 
 def cases(methods: list[tuple[PrivateMethod, str]]) -> list[ParameterSet]:
@@ -183,8 +183,10 @@ TIGHT = [
     pytest.param(DPScore(), wide(NUMBERS, constants=FAR), id="dp-score"),
     pytest.param(DPMarkov(), wide(NUMBERS), id="dp-markov"),
     pytest.param(DPMarkov(), wide(MIXED), id="dp-markov, static and nominal"),
-    pytest.param(DPMarkov(SMOOTHED), wide(NUMBERS), id="dp-markov, smoothed"),
-    pytest.param(DPMarkov(SMOOTHED), wide(MIXED), id="dp-markov, smoothed, static and nominal"),
+    pytest.param(MarkovVariant(SMOOTHED), wide(NUMBERS), id="dp-markov, smoothed"),
+    pytest.param(
+        MarkovVariant(SMOOTHED), wide(MIXED), id="dp-markov, smoothed, static and nominal"
+    ),
 ]
 
 
@@ -192,7 +194,7 @@ def attained(method: PrivateMethod, schema: Schema) -> dict[str, Fraction]:
     """How far apart records get on each statistic, squared, out of what is claimed."""
     found: dict[str, Fraction] = {}
     for number, stage in enumerate(method.stages(schema)):
-        for statistic, _ in stage:
+        for statistic in (line.statistic for line in stage):
             name, known = statistic.name, witnesses(schema)
             for pair in [known[name]] if name in known else [*known.values(), *opposites(schema)]:
                 x, y = (added(one, schema, method, number)[name][1] for one in pair)
@@ -225,7 +227,7 @@ def test_products_of_slots_farther_apart_than_is_said_move_nothing(
     variables = [number("age", static=True), *NUMBERS[:2]]
     schema = wide(variables, constants={"bandwidth": bandwidth, "release": release})
     method, name = Trust(), "joint" if release == "joint" else "second"
-    (statistic,) = (s for s, _ in method.stages(schema)[0] if s.name == name)
+    (statistic,) = (s.statistic for s in method.stages(schema)[0] if s.name == name)
     said = f"slots at most {bandwidth} apart, or static"
     assert (said in statistic.meaning) == (bandwidth < 3)
     slots = [slot[:, None] & [False, True, True] for slot in np.eye(4, dtype=bool)]
@@ -271,7 +273,7 @@ def test_a_nominal_channel_can_only_rise_so_squares_of_it_stay_within_their_clai
 def test_the_released_condition_moment_is_bounded_over_all_pairs_of_strata() -> None:
     """c takes finitely many values, so this is a proof by enumeration; the bound is not tight."""
     schema = RESOLVED["paper"]
-    statistic = next(s for s, _ in Trust().stages(schema)[0] if s.name == "conditions")
+    statistic = Trust().lines(schema)["conditions"].statistic
     rows = condition_matrix(schema)
     sums = [integers(statistic, Contribution(rows[s : s + 1])) for s in range(len(rows))]
     worst = max(squared_distance(a, b) for a, b in combinations(sums, 2))

@@ -12,10 +12,9 @@ import pytest
 
 import longsynth
 from longsynth import Bundle, Refused, ReleaseError, fit, load_release, plan
+from longsynth.methods.dp_score import DPScore
 from longsynth.methods.method import PrivateMethod
-from longsynth.methods.origins import code_hash, installed_here, origin_of
-from longsynth.methods.private.dp_score import DPScore
-from longsynth.methods.registry import METHODS, method_named
+from longsynth.methods.registry import METHODS, code_hash, installed_here, method_named, origin_of
 from longsynth.plan import plan_of
 from longsynth.privacy.budget import Budget
 from longsynth.release.folder import Release, read_release, release_files
@@ -92,7 +91,7 @@ def test_a_release_of_ours_names_this_code_and_carries_no_caution(
     findings = verify(release)
     assert all(finding.good for finding in findings)
     assert not any(finding.caution for finding in findings)
-    assert f"claims to come from longsynth {VERSION}" in about_code(findings).sentence
+    assert f"states that longsynth {VERSION}" in about_code(findings).sentence
     assert "the same hash" in about_code(findings).sentence
 
 
@@ -130,16 +129,16 @@ def test_a_method_object_of_no_package_is_marked_though_it_has_a_name_of_ours(
 def test_an_object_of_our_class_with_a_function_replaced_is_not_ours() -> None:
     """A package may return one of our objects with its own rows in it, under a name of its own."""
     disguised = DPScore()
-    disguised.contributions = lambda *_, **__: {}  # type: ignore[method-assign]
+    disguised.encoder = lambda *_, **__: {}  # type: ignore[method-assign]
     assert not origin_of(disguised).ours
     assert not origin_of(DPScore()).ours, "only the very object that we ship is ours"
     shipped = METHODS["dp-score"]
     assert origin_of(shipped).ours
-    shipped.contributions = disguised.contributions  # type: ignore[attr-defined]
+    shipped.encoder = disguised.encoder  # type: ignore[attr-defined]
     try:
         assert not origin_of(shipped).ours
     finally:
-        del shipped.contributions  # type: ignore[attr-defined]
+        del shipped.encoder  # type: ignore[attr-defined]
 
 
 def test_a_method_put_into_our_list_is_still_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +187,7 @@ def test_other_code_of_the_same_version_is_a_caution_and_another_version_a_hint(
     findings = verify(written(other, tmp_path / "other"))
     assert all(finding.good for finding in findings)
     assert about_code(findings).caution
-    assert "one of the two was changed" in about_code(findings).sentence
+    assert "One of the two was changed" in about_code(findings).sentence
     later = replace(bundle, origin=Origin("longsynth", "9.9.9", "0" * 64))
     folder = tmp_path / "later"
     folder.mkdir()
@@ -205,7 +204,7 @@ def test_another_package_than_the_one_here_is_said(site: Path, tmp_path: Path) -
     release = written(fitted("honest"), tmp_path / "release")
     (site / "elsewhere_methods/__init__.py").write_text("# changed since\n")
     code_hash.cache_clear()
-    assert "Other code than that is installed here." in caution_of(release)
+    assert "Different code is installed here." in caution_of(release)
 
 
 def test_the_fingerprint_covers_whose_method_it_is() -> None:

@@ -324,5 +324,5 @@ def test_without_ibis_the_extra_to_install_is_named(
 def test_an_existing_folder_is_never_touched(run: Run, tmp_path: Path) -> None:
     (tmp_path / "out" / "cohort").mkdir(parents=True)
     code, _, err = run("meds", meds(tmp_path / "meds"))
-    assert (code, "exists already" in err) == (2, True)
+    assert (code, "[output-exists]" in err) == (2, True)
     assert list((tmp_path / "out" / "cohort").iterdir()) == []

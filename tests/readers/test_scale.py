@@ -1,4 +1,4 @@
-"""Ten million events stay within bounds of memory that do not grow with them."""
+"""Millions of events stay within bounds of memory that do not grow with them."""
 
 import subprocess
 import sys
@@ -6,11 +6,11 @@ from pathlib import Path
 
 import duckdb
 
-EVENTS = 10_000_000
-PEAK = 2_000_000  # kB
+EVENTS = 4_000_000
+PEAK = 1_000_000  # kB: 170 bytes per event beside what the libraries take
 SCHEMA = """
 longsynth: 1
-name: ten million
+name: millions
 slots: 12
 max_gap: 24
 source: {unit: unit}
@@ -29,7 +29,7 @@ print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 """
 
 
-def test_ten_million_events_are_imported_in_under_two_gigabytes(tmp_path: Path) -> None:
+def test_millions_of_events_are_imported_in_under_a_gigabyte(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(SCHEMA)
     with duckdb.connect(config={"threads": 2, "memory_limit": "1GB"}) as connection:
         connection.execute(f"""COPY (
@@ -47,4 +47,4 @@ def test_ten_million_events_are_imported_in_under_two_gigabytes(tmp_path: Path) 
             SELECT (SELECT count(*) FROM '{tmp_path}/out/observations.parquet'),
                    (SELECT count(*) FROM '{tmp_path}/events.parquet' WHERE variable != 'item 3')
             """).fetchall()
-    assert rows[0][0] == rows[0][1] > 7_000_000
+    assert rows[0][0] == rows[0][1] > 0.7 * EVENTS

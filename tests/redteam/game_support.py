@@ -7,11 +7,12 @@ import numpy as np
 
 from longsynth.audit.game.game import play
 from longsynth.audit.game.report import GameReport
-from longsynth.encoding import rows as encoding
-from longsynth.methods.private import lines
-from longsynth.plan import Plan
+from longsynth.encoding.rows import Encoded, Encoder, clip, encoded_values
+from longsynth.encoding.scaling import grid_of
+from longsynth.methods import lines
+from longsynth.methods.method import Line, PrivateMethod
+from longsynth.plan import Plan, plan_of
 from longsynth.privacy.budget import Budget
-from longsynth.privacy.curator import planned_ledger
 from longsynth.privacy.sums import Contribution
 from support import small_schema
 
@@ -22,39 +23,43 @@ def quick(plan: Plan, **wanted: Any) -> GameReport:
     return play(plan, **few | {"seed": 3} | wanted)
 
 
-class TwoStages:
+class TwoStages(PrivateMethod):
     """A histogram first; then values that are shifted by what the histogram said."""
 
     name: ClassVar[str] = "two stages"
     summary: ClassVar[str] = "for tests"
 
     def stages(self, schema: Any) -> Any:
-        size, q = schema.width, lines.grid(schema)
-        shifted = lines.plain_sum("shifted", "values moved by a release", size, size * q * q, q)
-        return (((lines.strata(schema), Fraction(1, 4)),), ((shifted, Fraction(3, 4)),))
+        size, q = schema.width, grid_of(schema)
+        shifted = lines.sum_of("shifted", "values moved by a release", size, size * q * q, q)
+        return (
+            (lines.strata(schema, {"strata": Fraction(1, 4)}),),
+            (Line(shifted, Fraction(3, 4), shifted_rows, lines.mean_noise),),
+        )
 
-    def contributions(self, batch: Any, schema: Any, stage: Any, so_far: Any) -> Any:
-        released = so_far.released
-        if not released:
-            cell = encoding.strata(batch, schema)
-            return {"strata": Contribution(encoding.one_hot(cell, len(schema.strata)))}
-        counts = released["strata"].values // released["strata"].entry.statistic.lift
-        sign = np.where(np.resize(counts, schema.width) % 2 == 0, 1.0, -1.0)  # any function of it
-        q = lines.grid(schema)
-        z = encoding.encoded_values(batch, schema) * sign * q
-        ones = np.ones((batch.patients, 1), np.int64)
-        return {"shifted": Contribution(encoding.hold(z, schema.width * q * q), ones)}
-
-    def blur(self, entry: Any, schema: Any, patients: int) -> str:
-        return ""
+    def encoder(self, schema: Any, so_far: Any) -> Any:
+        return Shifting(schema, so_far)
 
     def model(self, bundle: Any) -> Any:
         raise AssertionError("a game draws no patients")
 
 
+class Shifting(Encoder):
+    def __init__(self, schema: Any, so_far: Any) -> None:
+        super().__init__(schema)
+        self.sign = np.ones(schema.width)
+        if so_far.released:
+            released = so_far.released["strata"]
+            counts = released.values // released.entry.statistic.lift
+            even = np.resize(counts, schema.width) % 2 == 0  # any function of it
+            self.sign = np.where(even, 1.0, -1.0)
+
+
+def shifted_rows(encoded: Encoded) -> Contribution:
+    q, width = encoded.encoder.grid, encoded.schema.width
+    z = encoded_values(encoded.batch, encoded.encoder, encoded.observed)
+    return Contribution(clip(z * encoded.encoder.sign * q, width * q * q), encoded.ones)
+
+
 def two_stage_plan(epsilon: float = 4.0) -> Plan:
-    method, schema = TwoStages(), small_schema().resolved(100)
-    stages = method.stages(schema)
-    budget = Budget(epsilon, 1e-5, "zcdp")
-    ledger = planned_ledger([line for stage in stages for line in stage], budget, 100)
-    return Plan(schema, method, stages, ledger)
+    return plan_of(TwoStages(), small_schema(), 100, Budget(epsilon, 1e-5, "zcdp"))

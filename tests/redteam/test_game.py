@@ -14,6 +14,7 @@ import longsynth.privacy.curator
 import longsynth.privacy.sums
 from longsynth.audit.game.report import BUNDLE, GameReport, GameRow, read_report
 from longsynth.audit.game.trials import FAST
+from longsynth.encoding.rows import Encoded
 from longsynth.plan import Plan
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.curator import Curator
@@ -295,7 +296,7 @@ def only_rounded(rows: Any, squared: int, scale: float = 1.0, out: Any = None) -
 
 def without_clipping(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both guards: the encoding does not scale back, the core does not check."""
-    monkeypatch.setattr(longsynth.encoding.rows, "hold", only_rounded)
+    monkeypatch.setattr(longsynth.encoding.rows, "clip", only_rounded)
     monkeypatch.setattr(longsynth.privacy.sums, "_inside", lambda rows, *_: rows.astype(np.float64))
 
 
@@ -308,7 +309,7 @@ def test_values_that_nobody_clips_are_found(name: str, monkeypatch: pytest.Monke
 
 def test_one_guard_alone_still_keeps_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     """The finding above needs both guards gone; with one left nothing is wrong."""
-    monkeypatch.setattr(longsynth.encoding.rows, "hold", only_rounded)
+    monkeypatch.setattr(longsynth.encoding.rows, "clip", only_rounded)
     assert quick(PLANS["separate"]).holds
 
 
@@ -326,12 +327,12 @@ def test_a_patient_who_is_counted_twice_is_found(monkeypatch: pytest.MonkeyPatch
 
 def test_a_row_that_depends_on_other_patients_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Masks of everybody are turned over when several in the batch have the event."""
-    plain = longsynth.encoding.rows.missing
+    usual = Encoded.missing.func
 
-    def missing(batch: Any, *rest: Any) -> Any:
-        return plain(batch, *rest) * (1 if batch.event.sum() > 1 else -1)
+    def missing(encoded: Encoded) -> Any:
+        return usual(encoded) * (1 if encoded.batch.event.sum() > 1 else -1)
 
-    monkeypatch.setattr(longsynth.encoding.rows, "missing", missing)
+    monkeypatch.setattr(Encoded, "missing", property(missing))
     with pytest.raises(DependentRows):
         quick(PLANS["separate"])
 

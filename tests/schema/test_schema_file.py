@@ -120,29 +120,29 @@ def test_all_mistakes_are_reported_at_once_in_the_order_of_their_lines() -> None
 
 
 MISREAD = {
-    "yes as a level": ("[m, f]", "[no, yes]", 5, "YAML reads no as a truth value: quote it"),
-    "on as a name": ("name: oxygen", "name: on", 14, "YAML reads on as a truth value: quote it"),
-    "yes as a number": ("slots: 4", "slots: yes", 3, "YAML reads yes as a truth value: quote it"),
-    "octal": ("[A, B]", "[010, 011]", 6, "YAML reads 010 as another number: quote it"),
-    "hexadecimal": ("[A, B]", "[A, 0x1F]", 6, "YAML reads 0x1F as another number: quote it"),
-    "base sixty": ("[A, B]", "[A, 12:30]", 6, "YAML reads 12:30 as another number: quote it"),
-    "underscore": ("slots: 4", "slots: 1_0", 3, "YAML reads 1_0 as another number: quote it"),
-    "date": ("[A, B]", "[A, 2020-01-31]", 6, "YAML reads 2020-01-31 as a date: quote it"),
-    "no date": ("ward study", "2020-13-45", 2, "YAML reads 2020-13-45 as a date: quote it"),
-    "truth value as a key": ("slots: 4", "on: 4", 3, "only plain words are keys"),
-    "number as a key": ("slots: 4", "4: 4", 3, "only plain words are keys"),
-    "null as a key": ("slots: 4", "~: 4", 3, "only plain words are keys"),
-    "merge key": ("slots: 4", "<<: {slots: 4}", 3, "only plain words are keys"),
-    "list as a key": ("slots: 4", "? [slots]\n: 4", 3, "only plain words are keys"),
-    "key twice": ("slots: 4", "slots: 4\nslots: 5", 4, "'slots' is given twice: keep one"),
+    "yes as a level": ("[m, f]", "[no, yes]", 5, "YAML reads no as a truth value. Quote it"),
+    "on as a name": ("name: oxygen", "name: on", 14, "YAML reads on as a truth value. Quote it"),
+    "yes as a number": ("slots: 4", "slots: yes", 3, "YAML reads yes as a truth value. Quote it"),
+    "octal": ("[A, B]", "[010, 011]", 6, "YAML reads 010 as another number. Quote it"),
+    "hexadecimal": ("[A, B]", "[A, 0x1F]", 6, "YAML reads 0x1F as another number. Quote it"),
+    "base sixty": ("[A, B]", "[A, 12:30]", 6, "YAML reads 12:30 as another number. Quote it"),
+    "underscore": ("slots: 4", "slots: 1_0", 3, "YAML reads 1_0 as another number. Quote it"),
+    "date": ("[A, B]", "[A, 2020-01-31]", 6, "YAML reads 2020-01-31 as a date. Quote it"),
+    "no date": ("ward study", "2020-13-45", 2, "YAML reads 2020-13-45 as a date. Quote it"),
+    "truth value as a key": ("slots: 4", "on: 4", 3, "a key must be a word"),
+    "number as a key": ("slots: 4", "4: 4", 3, "a key must be a word"),
+    "null as a key": ("slots: 4", "~: 4", 3, "a key must be a word"),
+    "merge key": ("slots: 4", "<<: {slots: 4}", 3, "a key must be a word"),
+    "list as a key": ("slots: 4", "? [slots]\n: 4", 3, "a key must be a word"),
+    "key twice": ("slots: 4", "slots: 4\nslots: 5", 4, "'slots' is given twice. Keep one"),
     "inner key twice": ("[m, f]}", "[m, f], levels: [f, m]}", 5, "'levels' is given twice"),
-    "alias": ("slots: 4", "slots: &t 4\nname2: *t", 4, "alias (*name): write the value out"),
+    "alias": ("slots: 4", "slots: &t 4\nname2: *t", 4, "alias (*name). Write the value out"),
     "tab": ("slots: 4", "\tslots: 4", 3, "indent with spaces"),
     "open bracket": ("[A, B]", "[A, B", 6, "brackets"),
     "open quote": ("ward study", "'ward study", 18, "quotes"),
     "two documents": ("slots: 4", "---\nslots: 4", 3, "not YAML"),
     "tag of another language": ("slots: 4", "slots: !!python/none x", 3, "not YAML"),
-    "bell": ("ward study", "ward\x07study", 2, "a control character: remove it"),
+    "bell": ("ward study", "ward\x07study", 2, "a control character. Remove it"),
 }
 
 
@@ -163,13 +163,13 @@ def test_quoted_words_and_codes_are_levels_like_any_other() -> None:
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "ward study", "- slots: 4", "---\n", "42"])
 def test_a_file_that_is_no_mapping_is_told_how_to_start(text: str) -> None:
     assert the_refusal(text) == (
-        "s.yaml, line 1: not a YAML mapping: start with 'longsynth: 1', one key a line."
+        "s.yaml, line 1: not a YAML mapping. Start with 'longsynth: 1', and write one key per line."
     )
 
 
 @pytest.mark.parametrize("text", ["a: !!int x", "slots: " + "9" * 5000])
 def test_yaml_that_no_schema_needs_is_refused(text: str) -> None:
-    assert the_refusal(text) == "s.yaml cannot be read as YAML: write it more plainly."
+    assert the_refusal(text) == "s.yaml, line 1: YAML cannot read it. Write simple values."
 
 
 @pytest.mark.parametrize(
@@ -195,14 +195,14 @@ def test_a_file_is_read_with_or_without_a_byte_order_mark(tmp_path: Path) -> Non
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
     for path, named in ((tmp_path / "none.yaml", "none.yaml"), (tmp_path, "schema.yaml")):
         assert refusal_of_file(path).startswith(
-            f"{tmp_path / named} does not exist: write it with "
+            f"{tmp_path / named} does not exist. Write it with "
         )
 
 
 def test_a_file_that_is_not_utf_8_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "latin.yaml"
     path.write_bytes(GOOD.replace("ward study", "Zürich").encode("latin-1"))
-    assert refusal_of_file(path) == f"{path}, line 2: not UTF-8: save it as text in UTF-8."
+    assert refusal_of_file(path) == f"{path}, line 2: not UTF-8. Save it as text in UTF-8."
 
 
 @pytest.mark.parametrize("content", [bytes(range(256)), b"\x00" * 64, b"PAR1" + b"\x01" * 64])

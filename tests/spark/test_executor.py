@@ -17,6 +17,7 @@ from longsynth.bundle import Bundle
 from longsynth.engines.local import sum_over
 from longsynth.engines.spark import executor
 from longsynth.engines.spark.executor import Totals
+from longsynth.methods.method import contributions
 from longsynth.plan import Plan
 from longsynth.reading.cells import cohort_columns
 from longsynth.reading.columns import Roles, people_roles, row_roles
@@ -63,9 +64,8 @@ def planned(folder: Path) -> Plan:
 def first_pass(planned: Plan) -> dict[str, object]:
     (stage,) = planned.stages
     so_far = Bundle(planned.method.name, planned.schema, planned.ledger, {})
-    resolved, contributions = planned.schema, planned.method.contributions
-    features = partial(contributions, schema=resolved, stage=stage, so_far=so_far)
-    return {"statistics": [statistic for statistic, _ in stage], "contributions": features}
+    features = partial(contributions, stage, planned.method.encoder(planned.schema, so_far))
+    return {"statistics": [line.statistic for line in stage], "contributions": features}
 
 
 @pytest.mark.parametrize("piece", [1, 2, 13, 400, 10**6])

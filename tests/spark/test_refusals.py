@@ -146,7 +146,7 @@ def test_what_fails_on_an_executor_says_no_value_here(
     folder = write_parquet(tmp_path / "cohort", "valid")
     with SparkCohort(sparks.on(), folder, partitions=2) as source:
         planned = plan(source.schema, source.patients, epsilon=4, delta=1e-4)
-        statistics = [statistic for statistic, _ in planned.stages[0]]
+        statistics = [line.statistic for line in planned.stages[0]]
         with pytest.raises(expected, match=words) as caught:
             source.sum_over(statistics, Indiscreet(how))
     assert not found_in_error(caught.value)

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longsynth import simulate
-from longsynth.methods.private.copula.reading import first
-from longsynth.sampling.copula.marginal import Marginal, marginal
+from longsynth.methods.copula_score.cells import Marginal, marginal
+from longsynth.methods.copula_score.reading import first_pass
 from pictures.canvas import BLUE, FAINT, INK, NOTE, PUBLIC, RED, Axes, Canvas
 from pictures.example import PATIENTS, Example, released
 
@@ -23,11 +23,11 @@ def drawn(shown: Example) -> str:
     seen = shown.population.values[:, :, CRP][shown.population.observed[:, :, CRP]]
     truth = np.histogram(seen, BINS)[0] / len(seen)
     few = simulate(PATIENTS, seed=101)
-    prior = first(shown.released).channels.marginals[CRP].ruler
+    prior = first_pass(shown.released).channels.marginals[CRP].cells
     found = [
         ("the public prior", marginal(prior, np.zeros(8), np.full(8, 1e6))),
-        ("504 patients, ε = 1", first(released(few, 1)).channels.marginals[CRP]),
-        ("504 patients, ε = 12", first(released(few, 12)).channels.marginals[CRP]),
+        ("504 patients, ε = 1", first_pass(released(few, 1)).channels.marginals[CRP]),
+        ("504 patients, ε = 12", first_pass(released(few, 12)).channels.marginals[CRP]),
     ]
     for column, (words, curve) in enumerate(found):
         left = 14 + 329 * column

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
-from longsynth.sampling.copula.latent import Latent, Thresholds
+from longsynth.methods.copula_score.latent import Latent, Thresholds
 from pictures.canvas import BLUE, FAINT, INK, NOTE, PUBLIC, RED, Axes, Canvas
 from pictures.example import Example
 
@@ -19,12 +19,12 @@ def drawn(shown: Example) -> str:
         height=360,
     )
     model = shown.model
-    course, masks = model.course, model.masks
-    assert isinstance(course, Latent)
+    shared, masks = model.shared, model.masks
+    assert isinstance(shared, Latent)
     assert isinstance(masks, Thresholds)
     rng = Generator(SFC64(SeedSequence(3)))
     stratum = rng.choice(len(model.strata.draw), 600, p=model.strata.draw)
-    made = course(stratum, rng)
+    made = shared(stratum, rng)
     length = model.lengths.draw(made, rng)
     values, seen = model.values.draw(made, rng), masks.draw(made, length, rng)
     missing = (~seen[:, :, HEART]).sum(axis=1)

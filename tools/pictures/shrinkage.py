@@ -3,10 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from longsynth.methods.private.copula.choices import Choices
-from longsynth.methods.private.copula.reading import correlations, first, lags_of, products
-from longsynth.sampling.copula.lags import Lags
-from longsynth.sampling.copula.latent import Latent
+from longsynth.methods.copula_score.features import Lags
+from longsynth.methods.copula_score.latent import Latent
+from longsynth.methods.copula_score.reading import (
+    correlations,
+    first_pass,
+    lags_of,
+    released_products,
+)
+from longsynth.methods.copula_score.settings import Settings
 from longsynth.sampling.model import Model
 from pictures.canvas import FAINT, INK, NOTE, PUBLIC, RED, Axes, Canvas
 from pictures.example import EPSILON, PATIENTS, Example
@@ -22,12 +27,12 @@ def drawn(shown: Example) -> str:
         "shrunk toward the factor fit they lie near a line; calibrated, near the diagonal.",
         height=402,
     )
-    lags, few = lags_of(shown.released), first(shown.released)
-    raw = products(shown.released, few)
-    fit = correlations(raw, shown.released, few, Choices())
+    lags, few = lags_of(shown.released), first_pass(shown.released)
+    raw = released_products(shown.released, few)
+    fit = correlations(raw, shown.released, few, Settings())
     truth = _latent(shown.whole, lags)
     panels = (
-        ("as released", raw.seen / raw.gain, f"{PATIENTS} patients, ε = {EPSILON}"),
+        ("as released", raw.released / raw.gain, f"{PATIENTS} patients, ε = {EPSILON}"),
         ("shrunk", np.tensordot(lags.membership, fit.correlations, 1), "toward a factor fit"),
         ("calibrated", _latent(shown.model, lags), "bias of clipping taken off"),
     )
@@ -51,8 +56,8 @@ def drawn(shown: Example) -> str:
 
 def _latent(model: Model, lags: Lags) -> NDArray[np.float64]:
     """(groups, m, m): correlations of a model's latent numbers over all strata, by distance."""
-    assert isinstance(model.course, Latent)
-    path, mass = model.course.path, model.strata.mass
+    assert isinstance(model.shared, Latent)
+    path, mass = model.shared.path, model.strata.mass
     apart = path.means - mass @ path.means
     whole = (path.spectrum.vectors * path.spectrum.values) @ path.spectrum.vectors.T
     whole = whole + (apart.T * mass) @ apart

@@ -17,6 +17,23 @@ from longsynth_lab.tables import Table, markdown_body, number
 from longsynth_lab.variants import searched
 from longsynth_lab.versions import only
 
+TERMS = {  # the words in names of settings
+    "dp-markov": "*threshold t*: counts below t times the noise are treated as zero (default 1). "
+    "*n bins*: bins per continuous variable (default 10); *centred* and *narrow bins* are finer "
+    "near the public centre. *floor*: the smallest share of synthetic patients with the event. "
+    "*steady*: masks and gaps are shrunk toward their mean over time. *smoothed*: few states, bins "
+    "per half of the record, and tables shrunk toward simpler ones; *temper* and *effect* set how "
+    "much of an event's effect remains. *more for* and *less for*: shares of the budget.",
+    "trust": "*bounds* or *reference*: the encoding of values. *separate* or *joint*: the release "
+    "of the statistics. *radius*: the clip radius in parts of √(T·V). *floor*: the event floor. "
+    "[Constants](constants.md) explains them.",
+    "dp-score": "*bounds* or *reference*: the encoding of values. *radius*: the clip radius in "
+    "parts of √(T·V). *floor*: the event floor. *ridge*: the ridge of the mean. "
+    "[Constants](constants.md) explains them.",
+    DEFAULT: "*more for* or *less for* a ledger line: 1.5 times its share of the budget, or two "
+    "thirds of it.",
+}
+
 
 def rivals_text(results: Results) -> str:
     """Return the page from the results of the searches."""
@@ -48,6 +65,7 @@ def _searched(results: Results, rival: str) -> Iterator[str]:
     experiment, best = f"search {rival}", best_settings(results, rival)
     shown = list(dict.fromkeys((rival, *best.values())))
     yield f"We tried {len(searched(rival))} settings. Bold: the best of all for that metric."
+    yield TERMS[rival]
     rows = []
     for row in shown:
         cells = []

@@ -75,9 +75,9 @@ def plot_study(frames: Mapping[str, Frame], seeds: Frame, folder: Path) -> list[
 def _main(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
     figure, axes = pyplot.subplots(2, 2, figsize=(9.2, 6.2), sharey=True)
     panels = {
-        "main_auprc": ("auprc", "(a) Discrimination", "AUPRC, higher is better"),
-        "main_brier": ("brier", "(b) Probabilistic accuracy", "Brier score, lower is better"),
-        "main_ece": ("ece", "(c) Calibration", "expected calibration error, lower is better"),
+        "main_auprc": ("auprc", "(a) Discrimination", "AUPRC (higher is better)"),
+        "main_brier": ("brier", "(b) Probabilistic accuracy", "Brier score (lower is better)"),
+        "main_ece": ("ece", "(c) Calibration", "expected calibration error (lower is better)"),
         "membership_auc": ("mia_auc", "(d) Membership attack", "AUROC of the attack"),
     }
     for axis, (file, (metric, title, label)) in zip(axes.flat, panels.items(), strict=True):
@@ -114,7 +114,7 @@ def _fidelity(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
             seeds,
             experiment="comparison",
             metric=file,
-            label="error, lower is better; dashed: real training patients",
+            label="error (lower is better); dashed: real training patients",
         )
         axis.set_title(title)
         axis.set_xlim(left=0)
@@ -135,7 +135,7 @@ def _canary(axis: Any, seeds: Frame) -> None:
                 axis.plot(reach, [place + shift] * 2, color=style["color"], lw=0.9)
                 axis.plot(float(np.mean(found)), place + shift, **style)
     axis.set_title("(d) Canary")
-    axis.set_xlabel("share of synthetic records near it, lower is better")
+    axis.set_xlabel("share of synthetic records near the canary (lower is better)")
 
 
 def _curves(pyplot: Any, frames: Mapping[str, Frame], _: Frame) -> Any:
@@ -184,7 +184,7 @@ def _calibration_axes(axis: Any, counts: Any) -> None:
         xscale="log",
         xlim=(LOWEST_RISK * 0.8, 1.25),
         ylim=(-0.04, 1.04),
-        ylabel="observed share",
+        ylabel="observed event rate",
     )
     axis.tick_params(labelbottom=False)
     counts.set(xlabel="predicted risk (logarithmic)", ylabel="patients", yscale="log")
@@ -213,7 +213,7 @@ def _key(figure: Any, *, references: bool) -> None:
             Line2D([], [], color="black", lw=1, ls=line, label=look(method).label)
             for method, line in REFERENCE_LINES.items()
         ]
-        shown.append(Line2D([], [], **RANDOM_RANKING, label="random ranking (d)"))
+        shown.append(Line2D([], [], **RANDOM_RANKING, label="chance (d)"))
     else:
         shown.append(Line2D([], [], color=grey, lw=0.9, label="lowest to highest seed (d)"))
         shown += [
@@ -232,7 +232,7 @@ def robustness(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
     single = {
         "epsilon_auprc": ("(a) Budget and utility", "AUPRC"),
         "epsilon_membership": ("(b) Budget and attack", "attack AUROC"),
-        "epsilon_autocorr": ("(c) Budget and time", "lag-1 error"),
+        "epsilon_autocorr": ("(c) Budget and temporal fidelity", "lag-1 autocorrelation error"),
     }
     for axis, (file, (title, label)) in zip(axes.flat, single.items(), strict=False):
         sweep(axis, {"trust": frames[file]}, "epsilon", label=label)
@@ -244,17 +244,17 @@ def robustness(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
         axis.locator_params(axis="y", nbins=6)
         within_scores(axis)
         if file == "epsilon_membership":
-            axis.axhline(0.5, color="black", lw=1, ls="-.", label="random ranking (b)")
+            axis.axhline(0.5, color="black", lw=1, ls="-.", label="chance (b)")
     several = {
         "data_scarcity": (
             "scarcity",
-            "(d) Few patients",
+            "(d) Fewer training patients",
             "train_patients",
             "training patients",
         ),
         "missingness_robustness": (
             "missingness",
-            "(e) Worse charting",
+            "(e) More missing values",
             "extra_missing_rate",
             "added missing rate",
         ),
@@ -310,7 +310,7 @@ def efficiency(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
     figure, axes = pyplot.subplots(1, 3, figsize=(11.5, 3.9))
     panels = {
         "runtime_fit": ("(a) Time to fit", "fit_seconds", "seconds"),
-        "peak_memory": ("(b) Peak memory", "peak_mb", "MB, traced"),
+        "peak_memory": ("(b) Peak memory", "peak_mb", "MB (traced)"),
     }
     for axis, (file, (title, metric, label)) in zip(axes, panels.items(), strict=False):
         by_method(
@@ -342,10 +342,10 @@ def efficiency(pyplot: Any, frames: Mapping[str, Frame], seeds: Frame) -> Any:
     axes[2].set_xticks(patients, [f"{n:,.0f}" for n in patients])
     axes[2].minorticks_off()
     plain_log(axes[2].yaxis, axes[2].set_yscale)
-    axes[2].set(title="(c) Growth", xlabel="patients in all", ylabel="seconds to fit and sample")
+    axes[2].set(title="(c) Scaling", xlabel="total patients", ylabel="seconds to fit and sample")
     axes[2].grid(color="#e3e3e3", lw=0.6)
     handles, labels = axes[2].get_legend_handles_labels()
     handles.append(Line2D([], [], color="#444444", lw=1.4))
-    labels.append("fastest to slowest, lowest to highest seed")
+    labels.append("lowest to highest seed")
     figure.legend(handles, labels, loc="outside lower center", ncols=len(handles))
     return figure

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from longsynth_lab.experiments import BASELINES, MAIN, PROPOSED, TRAIN_ON_REAL
-from longsynth_lab.labels import look, metric_label
+from longsynth_lab.labels import look
 from longsynth_lab.membership import CHANCE, Verdict, verdicts
 from longsynth_lab.paper.beside_published import (
     SWEEPS,
@@ -148,14 +148,14 @@ def claims(results: Results) -> Iterator[str]:
             f"patients gives {with_interval(real)} and predicting the base rate "
             f"{with_interval(rate)}."
         )
-        for metric in ("brier", "ece"):
+        for metric, name in {"brier": "Brier score", "ece": "ECE"}.items():
             gap = summary(paired(results, metric, "base rate"))
             better = (
                 "better" if gap.upper < 0 else "worse" if gap.lower > 0 else "not clearly different"
             )
             than = "from" if better.endswith("different") else "than"
             yield (
-                f"The {metric_label(metric)} of {look(PROPOSED).label} is {better} {than} that of "
+                f"The {name} of {look(PROPOSED).label} is {better} {than} that of "
                 "always predicting the training event rate: difference "
                 f"{with_interval(gap, '+')}."
             )

@@ -101,6 +101,12 @@ def study_text(results: Results) -> str:
         markdown_body(canary_beside(results)),
         f"Change of the mean relative to {look('dp-score').label}:",
         markdown_body(_macros(results)),
+        "## All metrics of section V",
+        *(
+            block
+            for table in study_tables.compared_tables(results)
+            for block in (f"### {table.name.capitalize()}", table.caption, markdown_body(table))
+        ),
         "## Paired tests",
         statistics(results).caption,
         markdown_body(statistics(results)),
@@ -120,6 +126,9 @@ def study_text(results: Results) -> str:
         markdown_body(study_tables.support(results)),
         study_tables.clipping(results).caption,
         markdown_body(study_tables.clipping(results)),
+        "## Settings of the attacks",
+        study_tables.attacks().caption,
+        markdown_body(study_tables.attacks()),
         "## Where the paper contradicts itself",
         "Where the paper's text and tables disagree, we compare with its tables.",
         "\n".join(f"- {sentence}" for sentence in contradictions(results)),

@@ -49,7 +49,7 @@ def require_sklearn() -> None:
         import sklearn  # noqa: F401
     except ModuleNotFoundError:
         raise Refused(
-            Code.SKLEARN_MISSING,
+            Code.PACKAGE_MISSING,
             "an audit trains classifiers with scikit-learn, which is not installed.",
             "Run pip install 'longsynth[audit]'.",
         ) from None

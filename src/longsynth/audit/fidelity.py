@@ -121,7 +121,7 @@ FIDELITY = [
     ),
     Metric(
         "real_vs_synthetic_auc",
-        "a classifier tells them apart, AUC",
+        "distinguished by a classifier, AUC",
         "half",
         "How well boosted trees distinguish real from synthetic patients, cross-validated. 0.5: "
         "not at all.",

@@ -17,7 +17,7 @@ from longsynth.system.arrays import Floats
 from longsynth.system.errors import Code, CohortError, Refused
 from longsynth.system.reader_errors import without_cells
 
-CORRECT = "Correct it, or generate the patients again with `longsynth sample`."
+CORRECT = "Correct the weights, or generate the patients again with `longsynth sample`."
 
 
 def require_agreement(schemas: dict[str, Schema]) -> Schema:
@@ -65,7 +65,7 @@ def read_synthetic(folder: Path) -> tuple[Schema, Synthetic]:
     """Read a cohort folder and, where patients.parquet has it, its column `weight`."""
     schema, cohort = read_cohort(folder)
     arrays = {field.name: getattr(cohort, field.name) for field in fields(Cohort)}
-    with without_cells(f"{folder} has no readable column 'weight': is the file damaged?"):
+    with without_cells(f"{folder} has no readable column 'weight'."):
         weight = _weight(folder, schema.patient.column, cohort.patients)
     return schema, Synthetic(**arrays, weight=weight, fingerprint="")
 
@@ -90,7 +90,9 @@ def _weight(folder: Path, key: str, patients: int) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         usable = (weight >= 0).all() and 0 < weight.sum() < np.inf
     if not usable:
-        raise _unusable(path, "has a weight that is negative, infinite or missing.", CORRECT)
+        raise _unusable(
+            path, "has weights that are negative, missing, infinite or all zero.", CORRECT
+        )
     return weight
 
 

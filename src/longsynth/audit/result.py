@@ -9,7 +9,7 @@ from longsynth.audit.metric import Score
 from longsynth.audit.ranking import Predictions
 from longsynth.schema.schema import Schema
 
-WARNING = "Computed from real patients: this folder is internal and may not leave."
+WARNING = "Computed from real patients. Keep this folder internal and do not share it."
 
 ON_SYNTHETIC, ON_REAL, BASE_RATE = "train on synthetic", "train on real", "base rate"
 SYNTHETIC, TRAINING = "synthetic patients", "training patients themselves"

@@ -167,7 +167,7 @@ def _utility_notes(predictions: Predictions) -> Callable[[str, float], str]:
 
 def too_few(events: int) -> str:
     plural = "event" if events == 1 else "events"
-    return f"only {events} {plural}: too few to say anything" if events < FEW_EVENTS else ""
+    return f"only {events} {plural}: too few for a conclusion" if events < FEW_EVENTS else ""
 
 
 def subgroup_scores(
@@ -232,7 +232,7 @@ def _subgroup_notes(events: dict[str, int]) -> Callable[[str, float], str]:
         part = metric.rpartition("_")[0]
         count = events.get(part, fewest)
         if count == 0 and np.isnan(value):
-            return "no events: nothing can be said"
+            return "no events: no conclusion is possible"
         return too_few(count) if count < FEW_EVENTS else ""
 
     return note

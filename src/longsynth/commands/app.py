@@ -83,8 +83,8 @@ def bench(ctx: typer.Context) -> None:
             "Clone the source of longsynth and run `make install` in it.",
         )
     studies = typer.main.get_command(next(iter(lab)).load())
-    # Not `main`: typer's would turn an interrupt into an exit code and drop what was noted with it.
-    with studies.make_context("longsynth bench", ctx.args) as inner:
+    # not by a call, which would turn an interrupt into an exit code and lose its notes
+    with studies.make_context("longsynth bench", list(ctx.args)) as inner:
         studies.invoke(inner)
 
 

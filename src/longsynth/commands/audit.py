@@ -54,7 +54,7 @@ def audit(
     from longsynth.audit.inputs import read_synthetic, require_agreement
     from longsynth.audit.refit import refit_like
     from longsynth.reading.cohort_folder import read_cohort
-    from longsynth.show.audit_files import drawn_from, write_audit, write_panels
+    from longsynth.show.audit_files import origin_of, write_audit, write_panels
     from longsynth.system.errors import Code, Refused
     from longsynth.system.folders import new_folder
 
@@ -87,7 +87,7 @@ def audit(
             scratch,
             result,
             {"real": tested, "training": trained, "synthetic": drawn},
-            drawn_from(synthetic),
+            origin_of(synthetic),
         )
     if json:
         print_json(result.tidy())

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from longsynth.commands.options import DEFAULT_ACCOUNTINGS, PROMISE, Accounting, Json, command
+from longsynth.commands.options import (
+    BUDGET_OPTIONS,
+    DEFAULT_ACCOUNTINGS,
+    Accounting,
+    Json,
+    command,
+)
 from longsynth.commands.output import print_json, say, show_findings
 from longsynth.system.text import cell, command_line
 
@@ -36,7 +42,7 @@ def init(
     opened = init_book(book, owner)
     say(
         f"Wrote {book}. Head: {opened.read().head}\n"
-        f"Next: {command_line('budget', 'grant', book, '--dataset', 'ID', *PROMISE)}"
+        f"Next: {command_line('budget', 'grant', book, '--dataset', 'ID', *BUDGET_OPTIONS)}"
     )
 
 
@@ -78,20 +84,20 @@ def show(
     """Show every cap, what is spent and left of it, every entry, and the head to write down."""
     from longsynth.govern.book import Book
 
-    found = Book(book).read()
+    state = Book(book).read()
     if json:
-        print_json(_as_json(found))
+        print_json(_as_json(state))
         return
     from longsynth.show.terminal import stdout
 
-    console, opened = stdout(), found.balance.opened
+    console, opened = stdout(), state.balance.opened
     owner = f" of {opened.owner}" if opened and opened.owner else ""
     say(f"Budget book {book}{owner}")
-    console.print(_datasets(found.balance))
-    console.print(_entries(found))
+    console.print(_datasets(state.balance))
+    console.print(_entries(state))
     say(  # not through the console, which would break the head on a narrow screen
         "The guarantee for all fits together is the cap, not the amount spent so far.\n"
-        f"Head after entry {len(found.events)}: {found.head}"
+        f"Head after entry {len(state.events)}: {state.head}"
     )
 
 
@@ -146,7 +152,7 @@ def _datasets(balance: "Balance") -> "Table":
     return table
 
 
-def _entries(found: "BookState") -> "Table":
+def _entries(state: "BookState") -> "Table":
     from rich.table import Table
 
     from longsynth.govern.book.events import event_json
@@ -158,7 +164,7 @@ def _entries(found: "BookState") -> "Table":
         table.add_column(column, overflow="fold")
     for column in ("patients", "ε", "δ", "ρ"):
         table.add_column(column, justify="right", overflow="fold")
-    for number, event in enumerate(found.events, 1):
+    for number, event in enumerate(state.events, 1):
         facts = event_json(event)
         patients, rho = facts.get("patients"), facts.get("rho")
         table.add_row(
@@ -189,7 +195,7 @@ def _spent_epsilon(account: "DatasetAccount") -> float:
     return epsilon_of(account.spent, cap.delta, cap.accounting) if account.spent else 0.0
 
 
-def _as_json(found: "BookState") -> dict[str, Any]:
+def _as_json(state: "BookState") -> dict[str, Any]:
     from longsynth.govern.book.events import FORMAT, event_json
 
     datasets = [
@@ -205,17 +211,17 @@ def _as_json(found: "BookState") -> dict[str, Any]:
             "left_rho": str(account.left),
             "spent_epsilon": _spent_epsilon(account),
         }
-        for account in found.balance.accounts.values()
+        for account in state.balance.accounts.values()
     ]
     entries = [
         {"number": number, **event_json(event), "hash": stated}
-        for number, (event, stated) in enumerate(zip(found.events, found.hashes, strict=True), 1)
+        for number, (event, stated) in enumerate(zip(state.events, state.hashes, strict=True), 1)
     ]
-    owner = found.balance.opened.owner if found.balance.opened else None
+    owner = state.balance.opened.owner if state.balance.opened else None
     return {
         "format": FORMAT,
         "owner": owner,
-        "head": found.head,
+        "head": state.head,
         "datasets": datasets,
         "entries": entries,
     }

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from longsynth.commands.options import (
-    PROMISE,
+    BUDGET_OPTIONS,
     CohortFolder,
     Engine,
     Engines,
@@ -98,7 +98,7 @@ def check_schema(
     if marked:
         say(f"Next: edit {path}, then {command_line('schema', 'check', path)}")
     elif not notes:
-        say(f"Next: {command_line('plan', path, '--patients', 'N', *PROMISE)}")
+        say(f"Next: {command_line('plan', path, '--patients', 'N', *BUDGET_OPTIONS)}")
 
 
 recipe_app = typer.Typer(
@@ -212,7 +212,7 @@ def check(
     master: Master = None,
     tables: Tables = None,
 ) -> None:
-    """Count what cannot be read as it stands in a cohort, before any budget is spent.
+    """Count what cannot be read in a cohort, before any budget is spent.
 
     The output is for the data steward only: it contains raw facts about patients.
     """
@@ -229,5 +229,7 @@ def check(
     show_reading(stdout(), counts)
     say(
         "Next: "
-        + command_line("plan", cohort / "schema.yaml", "--patients", counts["patients"], *PROMISE)
+        + command_line(
+            "plan", cohort / "schema.yaml", "--patients", counts["patients"], *BUDGET_OPTIONS
+        )
     )

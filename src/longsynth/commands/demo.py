@@ -124,8 +124,7 @@ def methods(json: Json = False) -> None:
     """List the methods and what each guarantees."""
     from longsynth.methods import DEFAULT
     from longsynth.methods.method import PrivateMethod
-    from longsynth.methods.origins import origin_of
-    from longsynth.methods.registry import all_methods
+    from longsynth.methods.registry import all_methods, origin_of
 
     available = all_methods()
     private = {name: isinstance(method, PrivateMethod) for name, method in available.items()}

@@ -117,10 +117,10 @@ def _explained(error: BaseException, stopped: int) -> tuple[int, str]:
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an error and what it came from."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
+    visited: set[int] = set()
+    while error is not None and id(error) not in visited:
         yield error
-        seen.add(id(error))
+        visited.add(id(error))
         error = error.__cause__ or error.__context__
 
 

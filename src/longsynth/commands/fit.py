@@ -8,8 +8,8 @@ import typer
 from longsynth.commands.options import (
     DEFAULT_ACCOUNTINGS,
     DELTA,
-    DRAW,
     EPSILON,
+    SAMPLE_OPTIONS,
     Accounting,
     CohortFolder,
     Engine,
@@ -46,7 +46,7 @@ def plan(
     json: Json = False,
 ) -> None:
     """Show everything that a fit would release and what it would cost. Reads no patient."""
-    from longsynth.methods.origins import origin_of
+    from longsynth.methods.registry import origin_of
     from longsynth.methods.resources import needs_of
     from longsynth.plan import plan as make
     from longsynth.schema.file import load_schema
@@ -60,10 +60,9 @@ def plan(
         accounting=accounting.value,
     )
     if json:
-        from longsynth.methods.method import settings_of
         from longsynth.release.statement import plan_json
 
-        settings = settings_of(made.method, made.schema)
+        settings = made.method.settings_text(made.schema)
         print_json(
             plan_json(made.method.name, made.ledger)
             | ({"settings": settings} if settings else {})
@@ -96,7 +95,7 @@ def fit(
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="The dataset in the book.")] = None,
     governance: Governance = None,
-    by: Annotated[str | None, typer.Option(help="Your name. Someone else signs.")] = None,
+    by: Annotated[str | None, typer.Option(help="Your name. Someone else must sign.")] = None,
     engine: Engine = Engines.local,
     master: Master = None,
     tables: Tables = None,
@@ -126,7 +125,7 @@ def fit(
     if epsilon is None:
         say(
             f"Wrote {out / 'internal'}. It is NOT PRIVATE: do not share it.\n"
-            f"Next: {command_line('sample', out / 'internal', *DRAW, 'drawn')}"
+            f"Next: {command_line('sample', out / 'internal', *SAMPLE_OPTIONS, 'drawn')}"
         )
         return
     if bundle.ledger.budget and (note := delta_warning(bundle.ledger.budget, bundle.patients)):
@@ -140,9 +139,9 @@ def fit(
         f"δ = {as_typed(delta or 0)}; see its STATEMENT.md.\n"
         f"Wrote {out / 'internal'}. It contains raw facts about patients: do not share it.\n"
         f"Before you share anything, read {out / 'internal/reading.json'}: it counts what could "
-        "not be read as it stands.\n"
+        "not be read.\n"
         f"Fingerprint: {bundle.fingerprint}\n"
-        f"Next: {command_line('sample', out / 'release', *DRAW, 'synthetic')}"
+        f"Next: {command_line('sample', out / 'release', *SAMPLE_OPTIONS, 'synthetic')}"
     )
 
 
@@ -170,7 +169,7 @@ def sample(
     master: Master = None,
     jobs: Jobs = 1,
 ) -> None:
-    """Draw synthetic patients from a release. Needs no data and costs no privacy."""
+    """Sample synthetic patients from a release. Needs no data and costs no privacy budget."""
     from longsynth.methods.registry import model_of
     from longsynth.release.disclosed import MARK, holds_disclosed, read_disclosed
     from longsynth.release.folder import load_release

@@ -30,8 +30,8 @@ class Engines(StrEnum):
 
 
 DEFAULT_ACCOUNTINGS = Accountings(DEFAULT_ACCOUNTING)
-PROMISE = ("--epsilon", 4, "--delta", "1e-6")  # in suggested commands
-DRAW = ("--patients", 500, "--seed", 7, "--out")
+BUDGET_OPTIONS = ("--epsilon", 4, "--delta", "1e-6")  # in suggested commands
+SAMPLE_OPTIONS = ("--patients", 500, "--seed", 7, "--out")
 
 EPSILON = typer.Option(help="ε: how much one patient can matter; smaller is safer.")
 DELTA = typer.Option(help="δ: probability of failure, at most 1/(10 · patients).")

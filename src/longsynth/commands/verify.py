@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from longsynth.commands.options import DRAW, PROMISE, Governance, Json, Release
+from longsynth.commands.options import BUDGET_OPTIONS, SAMPLE_OPTIONS, Governance, Json, Release
 from longsynth.commands.output import passed, print_json, say, show_findings
 from longsynth.system.errors import Code, Refused
 from longsynth.system.text import as_typed, cell, command_line
@@ -37,7 +37,7 @@ def verify(
     release: Release,
     synthetic: Annotated[
         Path | None,
-        typer.Argument(metavar="SYNTHETIC", help="A synthetic folder: draw it again and compare."),
+        typer.Argument(metavar="SYNTHETIC", help="Synthetic patients: sample again, compare."),
     ] = None,
     key: Annotated[
         Path | None, typer.Option(help="The public key (KEY.pub) of the expected signer.")
@@ -137,13 +137,13 @@ def next_commands(state: "FolderStatus") -> tuple[str, ...]:
         after = (
             command_line("verify", state.source, state.synthetic[0])
             if state.synthetic
-            else command_line("sample", state.source, *DRAW, "synthetic")
+            else command_line("sample", state.source, *SAMPLE_OPTIONS, "synthetic")
         )
         sign = command_line("sign", state.source, "--key", "KEY")
         signed = state.facts["signed"]
         return (command_line("ledger", state.source), after, *(() if signed else (sign,)))
     if state.kind == "not private":
-        return (command_line("sample", state.source, *DRAW, "drawn"),)
+        return (command_line("sample", state.source, *SAMPLE_OPTIONS, "drawn"),)
     if state.kind == "synthetic":
         verify = command_line("verify", state.source or "RELEASE", folder)
         return (verify,) if state.facts["private"] else ()
@@ -154,8 +154,8 @@ def next_commands(state: "FolderStatus") -> tuple[str, ...]:
         return (command_line(*source),)
     return (
         command_line("check", folder),
-        command_line("plan", schema, "--patients", "N", *PROMISE),
-        command_line("fit", folder, *PROMISE, "--out", "run"),
+        command_line("plan", schema, "--patients", "N", *BUDGET_OPTIONS),
+        command_line("fit", folder, *BUDGET_OPTIONS, "--out", "run"),
     )
 
 

@@ -1,9 +1,10 @@
 """Scaling: public maps between clinical units and [-1, 1] (eq:encoding), both ways.
 
-A nominal variable has no scale: each of its levels is a channel that holds 1 or 0, and the channel
-that is largest names the level.
+A nominal variable has no scale: each of its levels is a channel that holds 1 or 0, and the largest
+channel names the level.
 """
 
+from fractions import Fraction
 from math import gcd
 from typing import Any, NamedTuple
 
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Bools, Floats
-from longsynth.system.remembered import remembered
 
 REFERENCE_SCALES = 3.0  # `encoding: reference` maps centre ± three scales to ±1
 
@@ -28,7 +28,7 @@ class _Tiled(NamedTuple):
 
 
 class Scaling:
-    """What the schema alone says about units: the last axis is V in clinical units, and the
+    """What the schema alone says about units. The last axis is V in clinical units, and the
     channels once encoded."""
 
     def __init__(self, schema: Schema) -> None:
@@ -57,10 +57,10 @@ class Scaling:
 
     def unit(self, values: Floats, known: Bools | None = None) -> Floats:
         """Return values (…, V) in [-1, 1], by position where there are levels; clipped first to
-        the public bounds. What is not known is 0."""
+        the public bounds. A value that is not known becomes 0."""
         rows, together = self._long_rows(values)
         tiled = self._tiled(together)
-        with np.errstate(over="ignore"):  # no warning may tell of a wild value; it is clipped below
+        with np.errstate(over="ignore"):  # no warning may reveal a wild value; it is clipped below
             unit = rows - tiled.middle
         for v in np.flatnonzero(self._log):
             every = slice(v, None, len(self._log))
@@ -79,17 +79,17 @@ class Scaling:
         return unit.reshape(values.shape)
 
     def encode(self, values: Floats, known: Bools | None = None) -> Floats:
-        """Return values in [-1, 1], levels of nominal variables in channels of their own. What is
-        not known is 0."""
+        """Return values in [-1, 1], levels of nominal variables in channels of their own. A value
+        that is not known becomes 0."""
         encoded = self.unit(values, known)
         if not self._nominal:
             return encoded
         encoded = self.per_channel(encoded)
         for v in self._nominal:
             level = np.rint(np.clip(values[..., v, None], *self._bounds[:, v]))
-            found = level == np.arange(self.layout.channels[v])
+            channels = level == np.arange(self.layout.channels[v])
             encoded[..., self._channels(v)] = (
-                found if known is None else found & known[..., v, None]
+                channels if known is None else channels & known[..., v, None]
             )
         return encoded
 
@@ -97,11 +97,11 @@ class Scaling:
         """Return clinical units inside the public bounds; levels as whole numbers."""
         if not self._nominal:
             return self.from_unit(encoded)
-        plain = np.take(encoded, self._first, axis=-1)
+        unit = np.take(encoded, self._first, axis=-1)
         for v in self._nominal:
             level = encoded[..., self._channels(v)].argmax(axis=-1)
-            plain[..., v] = (level - self._middle[v]) / self._half[v]
-        return self.from_unit(plain)
+            unit[..., v] = (level - self._middle[v]) / self._half[v]
+        return self.from_unit(unit)
 
     def from_unit(self, unit: Floats) -> Floats:
         """The inverse of `unit`, for any number."""
@@ -112,7 +112,7 @@ class Scaling:
         for v in np.flatnonzero(self._log | self._whole | (self._step > 0)):
             column = rows[:, v :: len(self._log)]
             if self._log[v]:
-                with np.errstate(over="ignore"):  # beyond any number: cut at the bound below
+                with np.errstate(over="ignore"):  # may overflow: clipped at the bound below
                     np.exp(column, out=column)
             if self._whole[v]:
                 np.rint(column, out=column)
@@ -122,11 +122,11 @@ class Scaling:
         np.minimum(rows, tiled.bounds[1], out=rows)
         return rows.reshape(unit.shape)
 
-    def per_channel(self, found: NDArray[Any]) -> NDArray[Any]:
-        """Repeat what is said of a variable for each of its channels."""
+    def per_channel(self, of_variable: NDArray[Any]) -> NDArray[Any]:
+        """Repeat an entry per variable for each of its channels."""
         if not self._nominal:
-            return found
-        return np.repeat(found, self.layout.channels, axis=-1)
+            return of_variable
+        return np.repeat(of_variable, self.layout.channels, axis=-1)
 
     def encode_gaps(self, gaps: Floats) -> Floats:
         encoded = np.clip(gaps, 0.0, self._max_gap)
@@ -177,4 +177,16 @@ class Scaling:
         return centre - reach, centre + reach
 
 
-scaling_of = remembered(Scaling)
+def grid_of(schema: Schema) -> int:
+    """Integers in one encoded unit."""
+    return 1 << schema.resolved_constants.grid_bits
+
+
+def mask_grid(schema: Schema) -> int:
+    """Integers in one unit of a mask: centred, it goes from -1 to 1."""
+    return 2 if schema.constants.mask_coding == "centred" else 1
+
+
+def value_radius_squared(schema: Schema) -> int:
+    """R²: the clip radius L on the integer grid."""
+    return max(int((Fraction(schema.resolved_constants.clip_radius) * grid_of(schema)) ** 2), 1)

@@ -1,4 +1,4 @@
-"""Patients here or elsewhere: added up in one pass either way, to the same integers."""
+"""Patients here or on other machines: added up in one pass either way, to the same integers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -18,7 +18,7 @@ Facts = Mapping[str, NDArray[np.int64]]  # whole numbers that add up over patien
 
 @runtime_checkable
 class Distributed(Protocol):
-    """Patients that lie elsewhere and are added up there."""
+    """Patients on other machines, added up there."""
 
     @property
     def schema(self) -> Schema: ...
@@ -35,7 +35,7 @@ class Distributed(Protocol):
         ...
 
     def repairs(self) -> dict[str, Any]:
-        """Count what was read differently than it stands. Not for release."""
+        """Count what was repaired while reading. Not for release."""
         ...
 
 

@@ -18,8 +18,8 @@ from longsynth.system.workers import one_thread
 
 KEPT = 128 << 20  # bytes
 CELLS = 3 << 18  # of a statistic's rows at once
-CHECKED = 8  # of so many batches of a pass one is checked, and the first always
-COMPANY = 7  # patients whose rows are made again together
+CHECKED = 8  # one of so many batches of a pass is checked, and always the first
+COMPANY = 7  # patients whose rows are computed again together
 Contributions = Callable[[Cohort], Mapping[str, Contribution]]  # of one batch, by statistic
 
 
@@ -28,23 +28,23 @@ def batch_sums(
 ) -> dict[str, Sums]:
     """Return the exact sum of every statistic over one batch, by name. Sums can be pickled.
 
-    `number` counts the batches of a pass that one engine or executor adds up: in the first, and in
-    some of the others, rows are made a second time and have to be the same.
+    `number` counts the batches of a pass that one engine or executor adds up. In the first, and in
+    some of the others, rows are computed a second time and must be the same.
     """
     keep_freed_memory()
     total: dict[str, Sums] = {}
     size = _together(batch.patients, statistics)
     checked = number == 0 or secrets.randbelow(CHECKED) == 0
     where = secrets.randbelow(ceil(batch.patients / size)) if checked and batch.patients else -1
-    with one_thread(), np.errstate(all="ignore"):  # no warning may tell of a wild value
+    with one_thread(), np.errstate(all="ignore"):  # no warning may reveal a wild value
         for place, part in enumerate(batch.batches(size)):
             chosen = _chosen(part) if place == where else []  # before a method can write into it
             rows, shared = contributions(part), Shared()
-            found = {s.name: add_up(s, rows[s.name], shared) for s in statistics}
-            for name, sums in found.items():
+            sums_of_part = {s.name: add_up(s, rows[s.name], shared) for s in statistics}
+            for name, sums in sums_of_part.items():
                 if sums.rows != part.patients:
                     raise TypeError(f"'{name}' needs one row for each patient of a batch")
-            total = added(total, found)
+            total = added(total, sums_of_part)
             before = [_rows_at(at, rows, statistics) for at, _ in chosen]
             for expected, (_, few) in zip(before, chosen, strict=True):
                 after = _rows_at(slice(None), contributions(few), statistics)
@@ -54,25 +54,25 @@ def batch_sums(
 
 
 def _chosen(part: Cohort) -> list[tuple[Ints, Cohort]]:
-    """Return places in a part and copies of who stands there: one patient alone, and some others in
-    random order without that one. Whoever is let into all rows is missing from one of the two."""
+    """Return places in a part and copies of the patients there: one patient alone, and some others
+    in random order without that one. Whoever affects all rows is absent from one of the two."""
     drawn = secrets.SystemRandom().sample(range(part.patients), min(part.patients, 1 + COMPANY))
-    places = [np.array(found, np.int64) for found in (drawn[:1], drawn[1:]) if found]
+    places = [np.array(some, np.int64) for some in (drawn[:1], drawn[1:]) if some]
     return [(place, part.take(place)) for place in places]
 
 
 def _rows_at(
     place: Ints | slice, rows: Mapping[str, Contribution], statistics: Sequence[Statistic]
 ) -> list[Rows]:
-    """Return both sides of each statistic; of chosen places copies, as a method may use its memory
-    again."""
+    """Return both sides of each statistic; copies for chosen places, as a method may reuse its
+    memory."""
     sides = [side for s in statistics for side in rows[s.name][: 2 if s.left else 1]]
     return [side[place] for side in sides]
 
 
 def _together(patients: int, statistics: Sequence[Statistic]) -> int:
-    """How many patients are added up at once: as many as a processor's cache holds the rows of,
-    but not so few that to add their sums would cost more than to make them."""
+    """How many patients are added up at once: as many as have rows that fit in a processor's cache,
+    but not so few that adding their sums costs more than computing them."""
     most = min(max(CELLS, 16 * s.dimension) // s.right for s in statistics)
     return max(ceil(patients / max(ceil(patients / max(most, 1)), 1)), 1)
 
@@ -86,8 +86,8 @@ def added(one: dict[str, Sums], other: dict[str, Sums]) -> dict[str, Sums]:
 
 @cache
 def keep_freed_memory() -> None:
-    """Let the next batch have the memory of the last. To hand it back to the system and ask for it
-    again, page by page, would take as long as the sums. Where there is no such switch, it does."""
+    """Let the next batch reuse the memory of the last. Returning it to the system and asking for it
+    again, page by page, would take as long as the sums. Some systems have no such switch."""
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):
         library.mallopt(-1, KEPT)  # M_TRIM_THRESHOLD

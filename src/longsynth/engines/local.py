@@ -6,7 +6,7 @@ from longsynth.engines.kernel import Contributions, added, batch_sums
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
 from longsynth.reading.records import Cohort, Patients
-from longsynth.system.errors import CohortError
+from longsynth.system.errors import Code, CohortError
 from longsynth.system.workers import in_threads
 
 
@@ -19,8 +19,8 @@ def sum_over(
 ) -> list[Sums]:
     """Return the exact sum of every statistic over all patients, in one pass.
 
-    Batches are read by this thread and added up by `jobs` others. Sums are integers: who adds what,
-    and when, changes none.
+    This thread reads batches and `jobs` others add them up. Sums are integers, so the order of
+    additions does not matter.
     """
 
     def work(numbered: tuple[int, Cohort]) -> dict[str, Sums]:
@@ -31,5 +31,9 @@ def sum_over(
     for sums in in_threads(work, enumerate(patients.batches()), jobs):
         totals = added(totals, sums)
     if not totals:
-        raise CohortError("the patient table is empty: there is nobody to protect or to describe.")
+        raise CohortError(
+            Code.NO_PATIENTS,
+            "the patient table is empty.",
+            "Check the file and the column of patient ids.",
+        )
     return [totals[statistic.name] for statistic in statistics]

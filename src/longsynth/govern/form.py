@@ -308,7 +308,7 @@ FORMAT = Format(
     "longsynth governance new",
     Refused,
     Code.FORM_INVALID,
-    told=200,
+    listed=200,
 )
 
 

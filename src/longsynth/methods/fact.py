@@ -1,8 +1,8 @@
 """Fact: what is known about released numbers before any noise, whoever the patients are."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,16 +10,13 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from longsynth.schema.schema import Schema
-
 
 @dataclass(frozen=True)
 class Fact:
     """Weighted sums of released numbers that come out the same for every possible patient.
 
-    They are about integers as a patient adds them to a line: with the weights of the statistic's
-    kind and before the lift. No number has a part in two of the sums, so their noise is
-    independent.
+    The integers are those that a patient adds to a line: with the weights of the statistic's kind
+    and before the lift. No number has a part in two of the sums, so their noise is independent.
     """
 
     says: str
@@ -27,22 +24,9 @@ class Fact:
     value: int = 0  # of every sum, for one patient
 
 
-@runtime_checkable
-class WithFacts(Protocol):
-    """A method that knows such facts. Without any, the checks of each line by itself remain."""
-
-    def facts(self, schema: "Schema") -> Iterable[Fact]:
-        """Return them, from a resolved schema alone."""
-        ...
-
-
-def facts_of(method: object, schema: "Schema") -> tuple[Fact, ...]:
-    return tuple(method.facts(schema)) if isinstance(method, WithFacts) else ()
-
-
 def weighted(weights: NDArray[Any]) -> "csr_array":
     """One sum over a whole line."""
-    from scipy.sparse import csr_array  # here, so that planning need not wait for it
+    from scipy.sparse import csr_array  # here, to keep planning fast
 
     return csr_array(np.atleast_2d(weights))
 

@@ -1,7 +1,7 @@
 """What a fit, a model or a sample needs of a machine, from public facts alone: known before any
-patient is read, and before anything of a release that others wrote is built.
+patient is read, and before anything is built from a release that others wrote.
 
-Rough, and rather too much than too little. `make bench` measures what it comes to.
+The estimates are rough, and err on the side of too much. `make bench` measures the real numbers.
 """
 
 import os
@@ -9,14 +9,14 @@ import resource
 from dataclasses import dataclass
 from typing import Protocol
 
-from longsynth.methods.method import Method, PrivateMethod, Stage, work_of
+from longsynth.methods.method import Method, PrivateMethod, Stage
 from longsynth.privacy.ledger import Ledger
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import STRIP
 from longsynth.reading.records import BATCH
 from longsynth.sample import CHUNK
 from longsynth.schema.schema import Schema
-from longsynth.system.errors import Refused
+from longsynth.system.errors import Code, Refused
 
 PROGRAM = 300e6  # bytes: Python and its libraries, and what a reader holds
 CELLS = 1 << 22  # that are in memory together at the most
@@ -55,19 +55,20 @@ def needs_of(plan: Planned) -> Needs:
     """Return what the passes, the noise and the matrices of a plan come to."""
     patients, memory, seconds = plan.ledger.patients, PROGRAM, 0.0
     for stage in plan.stages:
-        width = sum(s.right + s.left for s, _ in stage)
+        statistics = [line.statistic for line in stage]
+        width = sum(s.right + s.left for s in statistics)
         together = width * min(patients, BATCH, CELLS // plan.schema.width + 1)
-        products = sum(_products(s) for s, _ in stage)
-        released = sum(s.dimension for s, _ in stage)
-        held = 8 * COPIES * (together + products) + RELEASED * released
-        memory = max(memory, PROGRAM + held)
+        products = sum(_products(s) for s in statistics)
+        released = sum(s.dimension for s in statistics)
+        taken = 8 * COPIES * (together + products) + RELEASED * released
+        memory = max(memory, PROGRAM + taken)
         seconds += patients * (CELL * width + PRODUCT * products) + DRAW * released
     return Needs(memory, seconds)
 
 
 def needs_of_model(method: Method, schema: Schema, patients: int) -> Needs:
     """Return what it takes to build the model of a release."""
-    work = work_of(method, schema, patients)
+    work = method.work(schema, patients)
     return Needs(PROGRAM + 8 * work.numbers, work.seconds)
 
 
@@ -78,14 +79,15 @@ def needs_of_drawing(schema: Schema, patients: int) -> Needs:
 
 
 def require_room(plan: Planned) -> None:
-    """Refuse a fit that this machine has not the memory for, before it has cost anything; and one
-    whose model no one could build here."""
+    """Refuse a fit for which this machine lacks the memory, before it has cost anything; and one
+    whose model could not be built here."""
     require_room_for_model(plan.method, plan.schema, plan.ledger.patients)
     needs, there = needs_of(plan), memory_of_machine()
     if needs.memory > there:
         raise Refused(
-            f"this fit needs {needs.sentence}, and this machine has {there / 1e9:.1f} GB: "
-            "give it fewer slots or variables, or a larger machine."
+            Code.TOO_LARGE,
+            f"this fit needs {needs.sentence}, and this machine has {there / 1e9:.1f} GB.",
+            "Use fewer slots or variables, or a larger machine.",
         )
 
 
@@ -96,18 +98,24 @@ def require_room_for_model(method: Method, schema: Schema, patients: int) -> Non
 
 
 def require_room_for_drawing(schema: Schema, patients: int) -> None:
-    """Refuse likewise to draw patients again that others say they drew."""
-    _require(f"drawing synthetic patients of {_size(schema)}", needs_of_drawing(schema, patients))
+    """Refuse likewise to generate again the patients that others say they generated."""
+    _require(
+        f"generating synthetic patients of {_size(schema)}", needs_of_drawing(schema, patients)
+    )
 
 
 def _require(what: str, needs: Needs) -> None:
     there = memory_of_machine()
-    limit = f"the limit is {HOURS:g} h: take another method"
+    limit, instead = f"the limit is {HOURS:g} h", "another method"
     if needs.memory > there:
-        limit = f"this machine has {there / 1e9:.1f} GB: take a larger one"
+        limit, instead = f"this machine has {there / 1e9:.1f} GB", "a larger machine"
     elif needs.seconds <= 3600 * HOURS:
         return
-    raise Refused(f"{what} needs {needs.sentence}, and {limit}, or fewer slots or variables.")
+    raise Refused(
+        Code.TOO_LARGE,
+        f"{what} needs {needs.sentence}, and {limit}.",
+        f"Use {instead}, or fewer slots or variables.",
+    )
 
 
 def _size(schema: Schema) -> str:
@@ -115,7 +123,7 @@ def _size(schema: Schema) -> str:
 
 
 def memory_of_machine() -> float:
-    """Bytes that there are, or that this process may have."""
+    """Bytes of memory that the machine has, or that this process may use."""
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
     return float(there if allowed == resource.RLIM_INFINITY else min(there, allowed))

@@ -4,9 +4,7 @@
 class Refused(Exception):
     """longsynth will not do this, and nothing was released. `code` is for programs."""
 
-    def __init__(self, code: str, problem: str = "", remedy: str = "") -> None:
-        if not problem:
-            code, problem = "unsorted", code
+    def __init__(self, code: str, problem: str, remedy: str) -> None:
         super().__init__(code, problem, remedy)
         self.code, self.problem, self.remedy = code, problem, remedy
 

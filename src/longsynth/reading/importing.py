@@ -249,13 +249,10 @@ class _Cohort:
 
     def row_counts(self) -> dict[str, Any]:
         """Count the rows of a wide table. Raw facts."""
-        rows, unread = self.session.row(f"SELECT count(*), {WITHOUT_TIME} FROM wide")
-        unknown = self.session.row("SELECT count(*) FROM wide ANTI JOIN people USING (id)")
-        return {
-            "rows": rows,
-            "rows_without_usable_time": unread,
-            "rows_of_unknown_patients": unknown[0],
-        }
+        rows, timeless = self.session.row(f"SELECT count(*), {WITHOUT_TIME} FROM wide")
+        unknown = self.session.row("SELECT count(*) FROM wide ANTI JOIN people USING (id)")[0]
+        counts = {"rows": rows, "rows_without_usable_time": timeless}
+        return counts | {"rows_of_unknown_patients": unknown}
 
     def event_counts(self) -> dict[str, Any]:
         """Count what became of every event. Raw facts: never for a terminal."""

@@ -18,8 +18,7 @@ import numpy as np
 
 from longsynth.bundle import Bundle
 from longsynth.govern.provenance import Provenance, provenance_json, read_provenance
-from longsynth.methods.origins import origin_of
-from longsynth.methods.registry import private_method
+from longsynth.methods.registry import origin_of, private_method
 from longsynth.methods.resources import require_room_for_model
 from longsynth.plan import plan
 from longsynth.privacy.budget import ACCOUNTINGS, Accounting
@@ -137,19 +136,19 @@ def read_release(folder: Path) -> Release:
             "Use the version of longsynth named in its manifest.json.",
         )
     schema = parse_text(_text(folder, "schema.yaml"), str(folder / "schema.yaml"))
-    promise = _Promise.read(stated)
-    if promise is None:
+    claim = _Claim.read(stated)
+    if claim is None:
         raise altered(f"{folder / 'ledger.json'} is not the JSON that longsynth writes.")
-    require_room_for_model(private_method(promise.method), schema, promise.patients)
+    require_room_for_model(private_method(claim.method), schema, claim.patients)
     planned = plan(
         schema,
-        promise.patients,
-        epsilon=promise.epsilon,
-        delta=promise.delta,
-        method=promise.method,
-        accounting=promise.accounting,
+        claim.patients,
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        method=claim.method,
+        accounting=claim.accounting,
     )
-    entries = tuple(replace(entry, noise=promise.noise) for entry in planned.ledger.entries)
+    entries = tuple(replace(entry, noise=claim.noise) for entry in planned.ledger.entries)
     integers = _statistics(folder, entries)
     released = {e.statistic.name: Released(_integers(folder, integers, e), e) for e in entries}
     ledger = replace(planned.ledger, entries=entries)
@@ -159,7 +158,7 @@ def read_release(folder: Path) -> Release:
         raise altered(f"{folder / 'manifest.json'} does not say whose code the method is.")
     if origin.ours and not origin_of(planned.method).ours:
         raise altered(
-            f"{folder / 'manifest.json'} says that '{promise.method}' is a method of longsynth, "
+            f"{folder / 'manifest.json'} says that '{claim.method}' is a method of longsynth, "
             "which has no such method."
         )
     provenance = read_provenance(manifest.get("provenance"))
@@ -169,7 +168,7 @@ def read_release(folder: Path) -> Release:
     return Release(bundle, provenance, version, opendp)
 
 
-class _Promise(NamedTuple):
+class _Claim(NamedTuple):
     """What a ledger states that does not follow from anything else."""
 
     method: str
@@ -180,7 +179,7 @@ class _Promise(NamedTuple):
     noise: str
 
     @classmethod
-    def read(cls, stated: dict[str, Any]) -> "_Promise | None":
+    def read(cls, stated: dict[str, Any]) -> "_Claim | None":
         made = cls(*(stated.get(name) for name in cls._fields))  # type: ignore[arg-type]
         typed = [type(value) for value in made] == [str, int, float, float, str, str]
         if not typed or not 0 < made.patients < 1 << 53 or made.accounting not in ACCOUNTINGS:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rich.progress import Progress
 
 from longsynth.bundle import Bundle
-from longsynth.encoding.rows import encoded_values, in_use, seen
+from longsynth.encoding.rows import Encoder, encoded_values
 from longsynth.engines.distributed import Distributed, Facts
 from longsynth.fit import fit, fit_without_privacy
 from longsynth.govern.book import Book
@@ -21,8 +21,7 @@ from longsynth.govern.form import load_form
 from longsynth.govern.provenance import Provenance, require_name
 from longsynth.methods import DEFAULT
 from longsynth.methods.method import PrivateMethod
-from longsynth.methods.origins import origin_of
-from longsynth.methods.registry import method_named
+from longsynth.methods.registry import method_named, origin_of
 from longsynth.methods.resources import require_room
 from longsynth.plan import plan
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting
@@ -49,10 +48,12 @@ could not be read: look at it before you share a release.
 def raw_facts(batch: Cohort, schema: Schema) -> Facts:
     """Return what `cohort_notes` needs from some patients, as whole numbers that add up."""
     low, high = np.array([v.bounds for v in schema.variables]).T
-    observed, used = seen(batch, schema), in_use(batch, schema)
+    encoder = Encoder(schema)
+    encoded = encoder(batch)
+    observed, used = encoded.observed, encoded.in_use
     values = np.where(observed, batch.values, low)
-    with np.errstate(all="ignore"):  # a warning could disclose an extreme value
-        z = encoded_values(batch, schema, observed)
+    with np.errstate(all="ignore"):  # no warning may reveal a wild value
+        z = encoded_values(batch, encoder, observed)
         norms = np.sqrt(np.einsum("ij,ij->i", z, z))
     return {
         "cells": np.array([used.sum()]),
@@ -147,9 +148,9 @@ def run_fit(
             bundle = fit_without_privacy(watched, source.schema, method)
             write_disclosed(bundle, scratch / "internal")
         else:
-            promise = {"epsilon": epsilon, "delta": delta}
+            budget = {"epsilon": epsilon, "delta": delta}
             planned = plan(
-                source.schema, source.patients, **promise, method=method, accounting=accounting
+                source.schema, source.patients, **budget, method=method, accounting=accounting
             )
             require_room(planned)  # before the book is charged
             origin_of(planned.method)  # the same: a package without a name is refused

@@ -57,7 +57,7 @@ def status_of(folder: Path) -> FolderStatus:
     raise Refused(
         Code.FOLDER_UNKNOWN,
         f"{folder} holds no run, release, synthetic patients or cohort.",
-        f"Near it: {command_line('status', near[0])}" if near else "To begin: longsynth demo",
+        f"Try `{command_line('status', near[0])}`." if near else "To begin, run `longsynth demo`.",
     )
 
 

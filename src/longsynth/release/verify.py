@@ -19,9 +19,13 @@ from longsynth.govern.keys import (
     signature_of,
 )
 from longsynth.govern.provenance import require_name, same_name
-from longsynth.methods.fact import facts_of
-from longsynth.methods.origins import installed_here, origin_of
-from longsynth.methods.registry import method_named, model_of
+from longsynth.methods.registry import (
+    installed_here,
+    method_named,
+    model_of,
+    origin_of,
+    private_method,
+)
 from longsynth.privacy.noise import OPENDP
 from longsynth.release.disclosed import holds_disclosed
 from longsynth.release.folder import (
@@ -161,7 +165,7 @@ def _account(bundle: Bundle, *, unchanged: bool) -> Iterator[Finding]:
         True,
         f"the noise is stated to be {OPENDP}. The numbers alone cannot prove that.",
     )
-    looks = check_noise(bundle, facts_of(method_named(bundle.method), bundle.schema))
+    looks = check_noise(bundle, tuple(private_method(bundle.method).facts(bundle.schema)))
     yield Finding(looks.outcome != "impossible", looks.sentence, caution=looks.outcome == "unusual")
 
 

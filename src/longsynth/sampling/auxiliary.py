@@ -1,33 +1,94 @@
-"""Masks and gaps from released moments: condition effects, shrunk toward the overall mean."""
+"""Masks and gaps (eq:auxiliary): missing probabilities and Gaussian log gaps by stratum, from
+released moments. A patient can only be observed in slots up to the length: the rest is padding."""
+
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from longsynth.encoding.scaling import Scaling
-from longsynth.sampling.gaps import Gaps, gap_variance
-from longsynth.sampling.lengths import Users
-from longsynth.sampling.masks import Masks
-from longsynth.sampling.mean import means_in_use
+from longsynth.sampling.lengths import SlotUse
+from longsynth.sampling.moments import means_in_use
+from longsynth.sampling.score import Draws
+from longsynth.schema.record import Layout
 from longsynth.schema.schema import Schema, condition_matrix
-from longsynth.system.arrays import Floats, Ints
+from longsynth.system.arrays import Bools, Floats, Ints
+
+LEAST_VARIANCE = 1e-4  # of an encoded gap: noise may make the released variance negative
 
 
-def shrunken_means(gram: Floats, cross: Floats, users: Users, slot: Ints, schema: Schema) -> Floats:
+@dataclass(frozen=True, slots=True)
+class Masks:
+    missing: Floats  # p̂(U = 1 | c_s) (S, T, V)
+    layout: Layout
+    least: int  # observations of each variable over time, as far as the length allows
+
+    def draw(self, stratum: Ints, length: Ints, rng: Generator) -> Bools:
+        """Return M (n, T, V)."""
+        probability = self.missing[stratum]
+        scores = rng.random(probability.shape) - probability  # a cell is observed where positive
+        return repaired(scores, length, self.layout, self.least)
+
+
+def repaired(scores: Draws, length: Ints, layout: Layout, least: int) -> Bools:
+    """Observe where the score is positive. If that is too rare over time, also observe at the
+    largest scores."""
+    used, wanted = layout.up_to(length), np.where(layout.static, 0, least)
+    observed = used & (scores >= 0)
+    number, possible = _over_time(observed), _over_time(used)
+    patient, variable = np.nonzero(number < np.minimum(possible, wanted))  # few: ranking is slow
+    if len(patient):
+        rare, there = scores[patient, :, variable], used[patient, :, variable]  # (few, T)
+        order = np.argsort(-np.where(there, rare, -np.inf), axis=1, kind="stable")
+        rank = np.argsort(order, axis=1, kind="stable")
+        observed[patient, :, variable] |= there & (rank < wanted[variable, None])
+    return np.asarray(observed)
+
+
+def _over_time(cells: Bools) -> Ints:
+    """(n, V): how many of (n, T, V). Slot by slot, because numpy is slow along a middle axis."""
+    return np.asarray(sum(cells[:, t].astype(np.int64) for t in range(cells.shape[1])))
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    means: Floats  # ξ̂ (S, T), encoded
+    variance: Floats  # τ̂² (T,)
+    scaling: Scaling
+
+    def draw(self, stratum: Ints, rng: Generator) -> Floats:
+        """Return gaps (n, T) in hours, between 0 and the public maximum."""
+        means = self.means[stratum]
+        encoded = means + np.sqrt(self.variance) * rng.standard_normal(means.shape)
+        return self.scaling.decode_gaps(encoded)
+
+
+def gap_variance(squares: Floats, means: Floats, part: Floats) -> Floats:
+    """Return τ̂² (T,): the mean square less what the means (S, T) of strata explain, each of which
+    makes up a part (S, T) of those who use a slot."""
+    explained = (part * means**2).sum(axis=0)
+    return np.asarray(np.clip(squares - explained, LEAST_VARIANCE, 1.0))
+
+
+def shrunken_means(
+    gram: Floats, cross: Floats, slot_use: SlotUse, slot: Ints, schema: Schema
+) -> Floats:
     """Return the mean of each stratum (S, d) among those who use a column's slot.
 
-    Their overall mean is the constant row of the released cross moment over their share. Of what
-    a condition adds to it the schema's `shrinkage` is kept.
+    Their overall mean is the constant row of the released cross moment over their share. The
+    schema's `shrinkage` says which part of a condition's effect is kept.
     """
-    overall, ridge = cross[0] / users.divisor(slot), schema.resolved_constants.ridge
-    fitted = means_in_use(gram, cross, condition_matrix(schema), users, slot, ridge)
+    overall, ridge = cross[0] / slot_use.divisor(slot), schema.resolved_constants.ridge
+    fitted = means_in_use(gram, cross, condition_matrix(schema), slot_use, slot, ridge)
     return np.asarray(overall + schema.resolved_constants.shrinkage * (fitted - overall))
 
 
-def gaps_from(means: Floats, squares: Floats, users: Users, schema: Schema) -> Gaps:
+def gaps_from(means: Floats, squares: Floats, slot_use: SlotUse, schema: Schema) -> Gaps:
     """Gaps from the mean log gap of those who use a slot, by stratum (S, T), and from the mean of
     its square less a half over all patients (T,)."""
-    slot, using = np.arange(schema.slots), users.mass[:, None] * users.shares
+    slot, using = np.arange(schema.slots), slot_use.mass[:, None] * slot_use.shares
     part = using / np.maximum(using.sum(axis=0), 1e-300)  # a stratum counts by those who use a slot
-    variance = gap_variance(0.5 + squares / users.divisor(slot), means, part)
+    variance = gap_variance(0.5 + squares / slot_use.divisor(slot), means, part)
     return Gaps(means, variance, Scaling(schema))
 
 
@@ -39,10 +100,10 @@ def masks_from(means: Floats, schema: Schema) -> Masks:
 
 
 def masks_of(missing: Floats, schema: Schema) -> Masks:
-    """Masks from missing probabilities of each stratum (S, cells), held to [p_min, p_max]."""
+    """Masks from missing probabilities of each stratum (S, cells), clipped to [p_min, p_max]."""
     constants, layout = schema.resolved_constants, schema.layout
-    held = np.clip(missing, constants.missing_min, constants.missing_max)
-    spread = layout.cells_of(held, elsewhere=1.0)
+    clipped = np.clip(missing, constants.missing_min, constants.missing_max)
+    spread = layout.cells_of(clipped, elsewhere=1.0)
     return Masks(spread, layout, constants.least_observations)
 
 

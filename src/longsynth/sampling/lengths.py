@@ -8,7 +8,7 @@ from numpy.random import Generator
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats, Ints
 
-MOST_BINS = 32  # a table of every length would be mostly noise where there are many slots
+MOST_BINS = 32  # with many slots, a table of every length would be mostly noise
 LEAST_SHARE = 0.05  # of the patients in a slot, as a divisor: below it a mean is mostly noise
 
 
@@ -24,14 +24,14 @@ class Lengths:
     events: Ints  # (S,): the event of each stratum
     slots: int  # T
 
-    def draw(self, course: Ints, rng: Generator) -> Ints:
+    def draw(self, shared: Ints, rng: Generator) -> Ints:
         """Return lengths (n,), within a bin evenly."""
-        cumulative = np.cumsum(self.shares, axis=1)[self.events[course]]
-        place = (cumulative < rng.random((len(course), 1))).sum(axis=1)
+        cumulative = np.cumsum(self.shares, axis=1)[self.events[shared]]
+        place = (cumulative < rng.random((len(shared), 1))).sum(axis=1)
         edges = length_edges(self.slots)
         low, high = edges[:-1], edges[1:]
         place = np.minimum(place, len(low) - 1)
-        within = (rng.random(len(course)) * (high - low)[place]).astype(np.int64)
+        within = (rng.random(len(shared)) * (high - low)[place]).astype(np.int64)
         return np.asarray(low[place] + within)
 
     @property
@@ -54,8 +54,8 @@ class AllSlots:
     strata: int
     slots: int
 
-    def draw(self, course: Ints, rng: Generator) -> Ints:
-        return np.full(len(course), self.slots)
+    def draw(self, shared: Ints, rng: Generator) -> Ints:
+        return np.full(len(shared), self.slots)
 
     @property
     def in_use(self) -> Floats:
@@ -66,8 +66,8 @@ def lengths_of(counts: Floats | None, noise: float, schema: Schema) -> Lengths |
     """Return lengths from counts of patients by event and bin (2 · bins,), each with noise of this
     standard deviation; None where the schema says that all slots are used.
 
-    The events' tables are drawn together as far as their difference is no more than noise explains
-    (positive-part James-Stein).
+    The two events' tables are shrunk toward their pooled table, by as much of their difference as
+    the noise explains (positive-part James-Stein).
     """
     if counts is None:
         return AllSlots(len(schema.strata), schema.slots)
@@ -83,14 +83,14 @@ def lengths_of(counts: Floats | None, noise: float, schema: Schema) -> Lengths |
 
 
 @dataclass(frozen=True, slots=True)
-class Users:
-    """Who uses which slot: what sums over all patients are divided by."""
+class SlotUse:
+    """Which share of the patients uses each slot: the divisor of sums over all patients."""
 
     mass: Floats  # p (S,)
     shares: Floats  # (S, T): of each stratum
 
     def of(self, slot: Ints) -> Floats:
-        """(S, d): the share that uses each column's slot; what is static, slot -1, everybody."""
+        """(S, d): the share that uses each column's slot; all use a static variable, slot -1."""
         return np.where(slot >= 0, self.shares[:, slot], 1.0)
 
     def divisor(self, slot: Ints) -> Floats:

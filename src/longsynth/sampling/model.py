@@ -1,5 +1,6 @@
 """Model: what sampling needs, built from a bundle alone."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,22 +10,23 @@ from numpy.typing import NDArray
 
 from longsynth.sampling.strata import Strata
 from longsynth.schema.schema import Schema
+from longsynth.system.errors import Code, Refused
 
 
-class Drawn(Protocol):
-    """A part that draws one array for a batch of courses: (n, T, V), (n, T) or (n,)."""
+class Part(Protocol):
+    """Generates one array for a batch of patients: (n, T, V), (n, T) or (n,)."""
 
-    def draw(self, course: Any, rng: Generator) -> NDArray[Any]: ...
-
-
-class DrawnMasks(Protocol):
-    """Draws what is observed (n, T, V), never past a patient's length."""
-
-    def draw(self, course: Any, length: NDArray[np.int64], rng: Generator) -> NDArray[np.bool_]: ...
+    def draw(self, shared: Any, rng: Generator) -> NDArray[Any]: ...
 
 
-class Course(Protocol):
-    """What the parts of one patient share, given the stratum: by default the stratum itself."""
+class MaskPart(Protocol):
+    """Generates which cells are observed (n, T, V), never past a patient's length."""
+
+    def draw(self, shared: Any, length: NDArray[np.int64], rng: Generator) -> NDArray[np.bool_]: ...
+
+
+class SharedDraw(Protocol):
+    """Draws what the parts of a patient share, given the stratum: by default the stratum itself."""
 
     def __call__(self, stratum: NDArray[np.int64], rng: Generator) -> Any: ...
 
@@ -37,9 +39,26 @@ def by_stratum(stratum: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
 class Model:
     schema: Schema
     strata: Strata
-    lengths: Drawn  # slots in use
-    values: Drawn  # clinical units
-    masks: DrawnMasks  # True where observed
-    gaps: Drawn  # hours
+    lengths: Part  # slots in use
+    values: Part  # clinical units
+    masks: MaskPart  # True where observed
+    gaps: Part  # hours
     fingerprint: str  # of the bundle it was built from
-    course: Course = by_stratum
+    shared: SharedDraw = by_stratum
+
+    def conditioned(self, where: Mapping[str, str]) -> Strata:
+        """Return the strata of some levels of group, event or site alone."""
+        for what, level in where.items():
+            if what not in ("group", "event", "site"):
+                raise Refused(
+                    Code.CONDITION_UNKNOWN,
+                    f"patients cannot be conditioned on {what!r}.",
+                    "Choose group, event or site.",
+                )
+            if level not in self.schema.levels(what):
+                raise Refused(
+                    Code.CONDITION_UNKNOWN,
+                    f"the schema has no {what} {level!r}.",
+                    f"Choose one of {', '.join(self.schema.levels(what))}.",
+                )
+        return self.strata.given(self.schema.matching(where)) if where else self.strata

@@ -9,7 +9,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from longsynth.encoding.scaling import Scaling
-from longsynth.sampling.covariance import Spectrum
+from longsynth.sampling.moments import Spectrum
 from longsynth.system.arrays import Floats
 
 Draws = NDArray[np.floating[Any]]

@@ -17,7 +17,6 @@ from longsynth.schema.constants import Constants, ResolvedConstants
 from longsynth.schema.mapping import Dataset
 from longsynth.schema.record import Layout, layout_of
 from longsynth.schema.variable import Aggregate, Level, Variable
-from longsynth.system.remembered import remembered
 from longsynth.system.text import MEANING, Title, VariableName
 from longsynth.system.yaml_text import FrozenModel, InvalidField
 
@@ -223,7 +222,6 @@ def stratum_of(
     return (site * 2 + group) * 2 + event
 
 
-@remembered
 def condition_matrix(schema: Schema) -> NDArray[np.int64]:
     """Return the condition vector c of every stratum (eq:condition), (S, p): constant, G, Y, site
     dummies, G·Y, Y·last site.
@@ -236,9 +234,7 @@ def condition_matrix(schema: Schema) -> NDArray[np.int64]:
     dummies = [site == c for c in range(1, last + 1)]
     interactions = [group * event] + ([event * (site == last)] if last else [])
     columns = [np.ones_like(group), group, event, *dummies, *interactions]
-    conditions = np.stack(columns, axis=1).astype(np.int64)
-    conditions.flags.writeable = False  # callers share it
-    return conditions
+    return np.stack(columns, axis=1).astype(np.int64)
 
 
 def largest_norm_squared(conditions: NDArray[np.int64]) -> int:  # L_c²

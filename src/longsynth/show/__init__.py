@@ -1,1 +1,1 @@
-"""Results to words, tables and plots. Computes nothing that a reader would quote as evidence."""
+"""Results as words, tables and charts. Nothing here computes a number that counts as evidence."""

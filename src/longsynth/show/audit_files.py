@@ -73,7 +73,7 @@ def write_panels(
     write_whole(folder / PANELS, f"{written}\n".encode())
 
 
-def drawn_from(synthetic: Path) -> str:
+def origin_of(synthetic: Path) -> str:
     """The fingerprint of the release that a synthetic folder names; "" if it names none."""
     return read_recipe(synthetic).fingerprint if (synthetic / RECIPE).exists() else ""
 

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from longsynth.methods.method import PrivateMethod, settings_of
+from longsynth.methods.method import PrivateMethod
 from longsynth.privacy.budget import ACCOUNTINGS, epsilon_of
 from longsynth.privacy.ledger import Ledger
 from longsynth.release.statement import Attacker, delta_warning, natural, odds_in_words
@@ -35,6 +35,7 @@ def show_ledger(
         "share", f"{float(100 * sum(e.share for e in ledger.entries)):g} %", justify="right"
     )
     table.add_column(f"what the noise means for {ledger.patients:,} patients", overflow="fold")
+    lines = method.lines(schema)
     for entry in ledger.entries:
         line, percent = natural(entry), 100 * float(entry.share)
         table.add_row(
@@ -43,7 +44,7 @@ def show_ledger(
             *([f"{line['sensitivity']:.4g}", f"{line['sigma']:.4g}"] if wide else []),
             f"{line['rho']:.6f}",
             f"{percent:.3g} %" + (f"\n{bar(percent / 100, 6, '░')}" if wide else ""),
-            cell(method.blur(entry, schema, ledger.patients)),
+            cell(lines[entry.statistic.name].noise_meaning(entry, ledger.patients)),
         )
     console.print(table)
     if budget is None:
@@ -75,7 +76,7 @@ def show_constants(console: Console, schema: Schema, by_hand: Collection[str]) -
 
 def show_settings(console: Console, method: PrivateMethod, schema: Schema) -> None:
     """Print the settings that the method derives from public facts."""
-    settings = settings_of(method, schema)
+    settings = method.settings_text(schema)
     if not settings:
         return
     table = Table(

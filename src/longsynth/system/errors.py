@@ -48,6 +48,7 @@ class Code(StrEnum):
     # schema
     SCHEMA_INVALID = "schema-invalid"
     # methods
+    CONDITION_UNKNOWN = "condition-unknown"
     DEPENDENT_ROWS = "dependent-rows"
     METHOD_FAULTY = "method-faulty"
     # schema, reading and writing
@@ -66,6 +67,12 @@ class Code(StrEnum):
     RECIPE_INVALID = "recipe-invalid"
     SOURCE_INCOMPLETE = "source-incomplete"
     SPARK_FAILED = "spark-failed"
+    ENGINE_UNSUITED = "engine-unsuited"
+    METHOD_UNKNOWN = "method-unknown"
+    METHOD_UNSUITED = "method-unsuited"
+    METHOD_UNUSABLE = "method-unusable"
+    SAMPLE_UNUSABLE = "sample-unusable"
+    TOO_LARGE = "too-large"
     UNIT_UNKNOWN = "unit-unknown"
     # data frames
     ALREADY_FITTED = "already-fitted"
@@ -90,7 +97,6 @@ class Code(StrEnum):
     SYNTHETIC_ALTERED = "synthetic-altered"
     # audit
     AUDIT_UNUSABLE = "audit-unusable"
-    SKLEARN_MISSING = "sklearn-missing"
     TOO_FEW_TRIALS = "too-few-trials"
     WEIGHTS_UNUSABLE = "weights-unusable"
     # govern

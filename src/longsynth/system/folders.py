@@ -162,10 +162,10 @@ def lock_folder(folder: Path) -> int:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not os.path.samestat(os.fstat(opened), folder.lstat()):
             raise FileNotFoundError
+        return opened  # within `try`: an interrupt here must not keep the lock
     except BaseException:
         os.close(opened)
         raise
-    return opened
 
 
 def _busy(target: Path) -> Refused:
@@ -271,7 +271,7 @@ def regular_size(path: Path) -> int:
             Code.NOT_A_RELEASE,
             f"{path} cannot be read: {error.strerror}.",
             "Give a folder that `longsynth fit` wrote, for example RUN/release. To see what this "
-            f"folder is: {command_line('status', path.parent)}",
+            f"folder is, run `{command_line('status', path.parent)}`.",
         ) from None
     if not S_ISREG(status.st_mode):
         raise altered(f"{path} is not a file that longsynth writes.")

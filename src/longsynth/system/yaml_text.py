@@ -80,7 +80,7 @@ class Format(Generic[Model]):
     made_by: str  # the command that writes a first one
     refusal: type[Refused]
     code: Code
-    told: int = 20  # problems, at most
+    listed: int = 20  # problems, at most
 
     def read(self, path: Path) -> bytes:
         try:
@@ -126,10 +126,12 @@ class Format(Generic[Model]):
                 for e in details
                 if (e["type"], e["loc"] in outer) != _EMPTIED
             )
-            told = [f"{where}, line {line}: {problem}" for line, problem in problems[: self.told]]
-            if more := len(problems) - len(told):
-                told.append(f"and {more:,} more.")
-            raise self.refusal(self.code, "\n".join(told), f"Correct the {self.noun}.") from None
+            listed = [
+                f"{where}, line {line}: {problem}" for line, problem in problems[: self.listed]
+            ]
+            if more := len(problems) - len(listed):
+                listed.append(f"and {more:,} more.")
+            raise self.refusal(self.code, "\n".join(listed), f"Correct the {self.noun}.") from None
 
     def _marked(self, text: str, where: str) -> tuple[dict[str, Any], dict[Place, int]]:
         """Return the content, and the line of every place in it."""

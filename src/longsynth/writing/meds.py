@@ -117,10 +117,8 @@ def _codes(schema: Schema) -> Iterator[dict[str, object]]:
 
 
 def _events(chunk: Trajectories, schema: Schema, ids: Ints) -> pa.Table:
-    patient, time, code, number = (
-        np.concatenate(parts)
-        for parts in zip(_once(chunk, schema), _over_time(chunk, schema), strict=True)
-    )
+    parts = zip(*_parts(chunk, schema), strict=True)
+    patient, time, code, number = (np.concatenate(arrays) for arrays in parts)
     order = np.lexsort((np.arange(len(patient)), time, patient))  # no time: before all others
     patient, time, code, number = patient[order], time[order], code[order], number[order]
     stamps = pa.array(DAY_ZERO + time.astype("timedelta64[us]"), mask=time < 0)
@@ -128,44 +126,24 @@ def _events(chunk: Trajectories, schema: Schema, ids: Ints) -> pa.Table:
     return pa.table([ids[patient], stamps, pa.array(code, pa.string()), values], schema=COLUMNS)
 
 
-def _over_time(chunk: Trajectories, schema: Schema) -> tuple[Ints, Ints, Objects, Floats]:
-    """Patient, microseconds since the start, code and value of what was observed over time."""
-    rows = long_rows(chunk, schema, smallest=APART)
-    code, number = _coded(schema, rows.variable, rows.value)
+def _parts(chunk: Trajectories, schema: Schema) -> Iterator[tuple[Ints, Ints, Objects, Floats]]:
+    """Yield patient, microseconds since the start (-1: no time), code and number of events."""
     everyone = np.arange(chunk.patients)
-    begins = np.full(chunk.patients, START, dtype=object)
-    return (
-        np.concatenate([everyone, rows.patient]),
-        np.concatenate([0 * everyone, np.rint(rows.time * MICROSECONDS).astype(np.int64)]),
-        np.concatenate([begins, code]),
-        np.concatenate([np.full(chunk.patients, np.nan), number]),
-    )
-
-
-def _once(chunk: Trajectories, schema: Schema) -> tuple[Ints, Ints, Objects, Floats]:
-    """The same for labels, weights and static variables; microseconds are -1."""
-    everyone = np.arange(chunk.patients)
-    labels = _labels(schema.canonical())
-    codes = [
-        np.array([f"{what.upper()}//{level}" for level in label.levels], dtype=object)
-        for what, label in labels.items()
-    ]
-    marks = [getattr(chunk, what) for what in labels]
-    patient, code = [everyone] * len(codes), [c[m] for c, m in zip(codes, marks, strict=True)]
-    number = [np.full(chunk.patients, np.nan)] * len(codes)
+    timeless, nothing = np.full(chunk.patients, -1), np.full(chunk.patients, np.nan)
+    for what, label in _labels(schema.canonical()).items():
+        codes = np.array([f"{what.upper()}//{level}" for level in label.levels], dtype=object)
+        yield everyone, timeless, codes[getattr(chunk, what)], nothing
     weight = getattr(chunk, "weight", None)
     if weight is not None:
-        patient.append(everyone)
-        code.append(np.full(chunk.patients, WEIGHT, dtype=object))
-        number.append(weight)
+        yield everyone, timeless, np.full(chunk.patients, WEIGHT, dtype=object), weight
     for v in np.flatnonzero(schema.layout.static):
         known = np.flatnonzero(chunk.observed[:, 0, v])
-        named, values = _coded(schema, np.full(len(known), v), chunk.values[known, 0, v])
-        patient.append(known)
-        code.append(named)
-        number.append(values)
-    joined = np.concatenate(patient)
-    return joined, np.full(len(joined), -1), np.concatenate(code), np.concatenate(number)
+        coded = _coded(schema, np.full(len(known), v), chunk.values[known, 0, v])
+        yield known, timeless[known], *coded
+    yield everyone, 0 * everyone, np.full(chunk.patients, START, dtype=object), nothing
+    rows = long_rows(chunk, schema, smallest=APART)
+    microseconds = np.rint(rows.time * MICROSECONDS).astype(np.int64)
+    yield rows.patient, microseconds, *_coded(schema, rows.variable, rows.value)
 
 
 def _coded(schema: Schema, variable: Ints, value: Floats) -> tuple[Objects, Floats]:

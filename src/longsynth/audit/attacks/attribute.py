@@ -46,9 +46,9 @@ def attribute_scores(
     works on outsiders too rests on what holds for everyone. Values without a suffix are the mean
     over the attributes.
     """
-    members, outsiders, drawn = (records(schema, c) for c in (train, control, synthetic))
+    members, outsiders, generated = (records(schema, c) for c in (train, control, synthetic))
     secrets = _secrets(schema, outsiders)
-    hits = {secret.name: _hits(secret, members, outsiders, drawn) for secret in secrets}
+    hits = {secret.name: _hits(secret, members, outsiders, generated) for secret in secrets}
     return scored(
         _statistic(hits),
         (train.patients, control.patients),
@@ -83,12 +83,12 @@ def _median(values: Floats) -> float:
 
 
 def _hits(
-    secret: _Secret, members: Floats, outsiders: Floats, drawn: Floats
+    secret: _Secret, members: Floats, outsiders: Floats, generated: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Right or wrong for members, for control patients, and for a majority guess on members."""
     scale = Scale(outsiders)
     known = [np.delete(scale(rows), secret.hidden, axis=1) for rows in (members, outsiders)]
-    among, answers = np.delete(scale(drawn), secret.hidden, axis=1), secret.of(drawn)
+    among, answers = np.delete(scale(generated), secret.hidden, axis=1), secret.of(generated)
     right = [
         answers[nearest(asked, among)[1][:, 0]] == secret.of(truth)
         for asked, truth in zip(known, (members, outsiders), strict=True)
@@ -147,7 +147,7 @@ ATTRIBUTE = [
         "first variable with levels is above its median (nominal: mostly at its most common "
         "level). Without a suffix: the mean over the attributes.",
         attribute_scores,
-        short="Attribute guessed, members[: <attribute>]",
+        short="Attribute inferred, members[: <attribute>]",
         compare="`attribute_accuracy_control` and `attribute_baseline`",
     ),
     Metric(
@@ -156,7 +156,7 @@ ATTRIBUTE = [
         "none",
         "The same for outsiders.",
         attribute_scores,
-        short="Attribute guessed, outsiders[: <attribute>]",
+        short="Attribute inferred, non-members[: <attribute>]",
     ),
     Metric(
         "attribute_baseline[_<attribute>]",
@@ -164,7 +164,7 @@ ATTRIBUTE = [
         "none",
         "The accuracy of always guessing the majority's answer.",
         attribute_scores,
-        short="Attribute, majority guess[: <attribute>]",
+        short="Attribute, majority class[: <attribute>]",
     ),
     Metric(
         "attribute_advantage[_<attribute>]",

@@ -199,12 +199,12 @@ CANARIES = [
     ),
     Metric(
         "canary_auroc_<copies>",
-        "fits told apart, AUC, <copies> planted",
+        "fits distinguished, AUC, <copies> planted",
         "half",
         "The probability that the nearest synthetic record is closer to the canary in a fit with "
         "it than in a fit without.",
         canary_attack,
-        note="a fit with the canary told from a fit without it, by distance to it",
+        note="a fit with the canary distinguished from one without it, by distance to it",
         compare="the bound",
     ),
     Metric(

@@ -14,8 +14,6 @@ from longsynth.system.arrays import Floats
 NEIGHBOURS = 3  # whose mean log distance stands for a density
 SMALLEST = 1e-6  # distance of a copy, so that its logarithm exists
 FEWEST = 4  # people on either side of an attack
-ONE_ATTACK = "this attack only; the ledger bounds what any other attack can find"
-BY_CHANCE = "nobody here was trained on: how far the attack deviates by chance"
 
 
 def membership_scores(
@@ -34,17 +32,17 @@ def membership_scores(
     `reference`, which gives the unit of distances and the denominator of the density ratio. Without
     it, all outsiders give the unit, and half of them, drawn by `seed`, the denominator.
     """
-    members, outsiders, drawn = (records(schema, c) for c in (train, control, synthetic))
+    members, outsiders, generated = (records(schema, c) for c in (train, control, synthetic))
     known = outsiders if reference is None else records(schema, reference)
     scale = Scale(known)
-    members, outsiders, known, drawn = map(scale, (members, outsiders, known, drawn))
+    members, outsiders, known, generated = map(scale, (members, outsiders, known, generated))
     shuffled = outsiders[np.random.default_rng(seed).permutation(len(outsiders))]
     attacked = shuffled
     if reference is None:
         known, attacked = np.array_split(shuffled, 2)
 
-    close = [-nearest(people, drawn)[0][:, 0] for people in (members, shuffled)]
-    dense = [_log_ratio(people, drawn, known) for people in (members, attacked)]
+    close = [-nearest(people, generated)[0][:, 0] for people in (members, shuffled)]
+    dense = [_log_ratio(people, generated, known) for people in (members, attacked)]
     attacks = {
         "mia_auc": (close[0], close[1]),
         "mia_auc_control": _halves(close[1]),
@@ -57,11 +55,11 @@ def membership_scores(
     ]
 
 
-def _log_ratio(asked: Floats, drawn: Floats, reference: Floats) -> Floats:
+def _log_ratio(asked: Floats, generated: Floats, reference: Floats) -> Floats:
     """How much denser synthetic records lie around a record than real outsiders do."""
     if len(reference) == 0:
         return np.zeros(len(asked))
-    return _sparseness(asked, reference) - _sparseness(asked, drawn)
+    return _sparseness(asked, reference) - _sparseness(asked, generated)
 
 
 def _sparseness(asked: Floats, among: Floats) -> Floats:
@@ -94,43 +92,42 @@ def _auc(
     return lambda a, b: {name: ranking.auroc(np.concatenate([a, b]))}
 
 
-# Computed from the schema, the training, control and synthetic cohorts.
+def _with_control(name: str, by: str, short: str, meaning: str) -> list[Metric]:
+    """An attack and its control, computed from the training, control and synthetic cohorts."""
+    return [
+        Metric(
+            name,
+            f"membership by {by}, AUC",
+            "half",
+            meaning,
+            membership_scores,
+            short=short,
+            note="this attack only; the ledger bounds what any other attack can find",
+            compare=f"`{name}_control`",
+        ),
+        Metric(
+            f"{name}_control",
+            "· control: outsiders only",
+            "half",
+            "The same with outsiders in both roles.",
+            membership_scores,
+            note="nobody here was trained on: how far the attack deviates by chance",
+        ),
+    ]
+
+
 MEMBERSHIP = [
-    Metric(
+    *_with_control(
         "mia_auc",
-        "membership by distance, AUC",
-        "half",
+        "distance",
+        "MIA AUROC",
         "Patients closest to a synthetic record are taken for members.",
-        membership_scores,
-        short="MIA AUROC",
-        note=ONE_ATTACK,
-        compare="`mia_auc_control`",
     ),
-    Metric(
-        "mia_auc_control",
-        "· control: outsiders only",
-        "half",
-        "The same with outsiders in both roles.",
-        membership_scores,
-        note=BY_CHANCE,
-    ),
-    Metric(
+    *_with_control(
         "mia_density_auc",
-        "membership by density, AUC",
-        "half",
+        "density",
+        "Density MIA AUROC",
         "Patients are taken for members if synthetic records around them are denser than real "
         "outsiders. Half of the control cohort is that reference.",
-        membership_scores,
-        short="Density MIA AUROC",
-        note=ONE_ATTACK,
-        compare="`mia_density_auc_control`",
-    ),
-    Metric(
-        "mia_density_auc_control",
-        "· control: outsiders only",
-        "half",
-        "The same with outsiders in both roles.",
-        membership_scores,
-        note=BY_CHANCE,
     ),
 ]

@@ -70,7 +70,7 @@ def check_caps(state: BookState) -> Iterator[Finding]:
     """For each dataset: is the cap what its ε and δ allow, and was no more of it spent?"""
     for name, account in state.balance.accounts.items():
         cap, rho = account.grant.cap, account.grant.rho
-        promise = f"ε = {as_typed(cap.epsilon)}, δ = {as_typed(cap.delta)}"
+        guarantee = f"ε = {as_typed(cap.epsilon)}, δ = {as_typed(cap.delta)}"
         try:
             state.balance.require_sound_cap(name)
         except Refused as refusal:
@@ -79,7 +79,7 @@ def check_caps(state: BookState) -> Iterator[Finding]:
         yield Finding(
             account.left >= 0,
             f"'{name}': {account.fits} {'fit' if account.fits == 1 else 'fits'} spent "
-            f"ρ = {float(account.spent):.6g} of the {float(rho):.6g} that {promise} allow under "
+            f"ρ = {float(account.spent):.6g} of the {float(rho):.6g} that {guarantee} allow under "
             f"'{cap.accounting}'.",
         )
 

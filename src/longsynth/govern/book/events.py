@@ -1,7 +1,7 @@
-"""Events of a budget book: what is written down, in one form only, and the chain over it.
+"""Events of a budget book: what is written down, in exactly one form, and the hash chain over it.
 
-All of it is public: ids that the owner declares, budgets, prices, the number of patients, the day.
-No finer time than the day is kept, because how long a cohort took to read is not public.
+All of it is public: names that the owner declares, budgets, prices, the number of patients, the
+day. No finer time is kept, because how long a cohort took to read is not public.
 """
 
 import json
@@ -32,7 +32,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """A cap: the promise for all fits of a dataset together. It is never changed."""
+    """A cap: the guarantee for all fits of a dataset together. It is never changed."""
 
     dataset: str
     cap: Budget
@@ -43,7 +43,7 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class Charged:
-    """A fit, as its plan prices it."""
+    """A fit, at the price of its plan."""
 
     dataset: str
     method: str | None
@@ -72,7 +72,7 @@ def link(previous: str, text: str) -> str:
 
 
 def text_of(event: Event) -> str:
-    """Return the one form of an event: JSON with sorted keys and no spaces."""
+    """Return the text of an event: JSON with sorted keys and no spaces."""
     content = event_json(event)
     return json.dumps(
         content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
@@ -85,10 +85,10 @@ def event_json(event: Event) -> dict[str, Any]:
             facts = {"event": "init", "format": FORMAT, "owner": event.owner, "nonce": event.nonce}
         case Granted():
             facts = {"event": "grant", "dataset": event.dataset, "parent": event.parent}
-            facts |= _promise(event.cap, event.rho)
+            facts |= _budget_json(event.cap, event.rho)
         case Charged():
             facts = {"event": "charge", "dataset": event.dataset, "method": event.method}
-            facts |= _promise(event.budget, event.rho)
+            facts |= _budget_json(event.budget, event.rho)
             facts |= {
                 "patients": event.patients,
                 "noise": [{"numbers": numbers, "sigma": sigma} for numbers, sigma in event.noise],
@@ -98,18 +98,18 @@ def event_json(event: Event) -> dict[str, Any]:
 
 
 def parse(text: str) -> Event | None:
-    """Return the event that has this text as its one form; None for any other text."""
+    """Return the event with exactly this text, or None."""
     try:
         event = _read(json.loads(text))
         same = event is not None and text_of(event) == text
     except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError):
         return None
-    except Refused:  # of a budget that is none
+    except Refused:  # not a valid budget
         return None
     return event if same else None
 
 
-def _promise(budget: Budget, rho: Fraction) -> dict[str, Any]:
+def _budget_json(budget: Budget, rho: Fraction) -> dict[str, Any]:
     return {
         "epsilon": budget.epsilon,
         "delta": budget.delta,
@@ -120,7 +120,7 @@ def _promise(budget: Budget, rho: Fraction) -> dict[str, Any]:
 
 @lru_cache(maxsize=1000)
 def written_budget(epsilon: float, delta: float, accounting: Accounting) -> Budget:
-    """A budget in the one form that is written down: 4.0 for 4. Kept, as its ρ takes a while."""
+    """A budget as it is written down: 4.0 for 4. Cached, as computing its ρ takes a while."""
     return Budget(float(epsilon), float(delta), accounting)
 
 

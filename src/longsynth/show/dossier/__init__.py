@@ -1,1 +1,1 @@
-"""Dossier: a release, or a release beside its audit, as one page for people who decide."""
+"""The dossier: a release, with or without its audit, as one page for people who decide."""

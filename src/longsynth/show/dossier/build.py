@@ -74,17 +74,17 @@ def release_facts(folder: Path, governance: Path | None = None) -> Facts:
     bundle = load_release(folder)
     release = read_release(folder)
     method = private_method(bundle.method)
-    stages = method.stages(bundle.schema)
+    stages, lines = method.stages(bundle.schema), method.lines(bundle.schema)
     return Facts(
         bundle=bundle,
         provenance=release.provenance,
         version=release.version,
         summary=method.summary,
         noise={
-            e.statistic.name: method.blur(e, bundle.schema, bundle.patients)
+            e.statistic.name: lines[e.statistic.name].noise_meaning(e, bundle.patients)
             for e in bundle.ledger.entries
         },
-        passes={line.name: i + 1 for i, stage in enumerate(stages) for line, _ in stage},
+        passes={line.name: i + 1 for i, stage in enumerate(stages) for line in stage},
         files={name: sha256(read_file(folder, name)).hexdigest() for name in ALLOWED},
         signed=_signed(folder),
         form=_form(governance, release.provenance.governance) if governance else None,

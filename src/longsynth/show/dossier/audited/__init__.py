@@ -1,1 +1,1 @@
-"""The internal edition: real against synthetic, from an audit's files. It may not leave."""
+"""The internal edition: real against synthetic, from an audit's files. Do not share it."""

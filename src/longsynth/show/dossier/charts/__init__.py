@@ -1,1 +1,1 @@
-"""Charts as inline SVG: numbers in, escaped markup out. Colours are classes; style.css has them."""
+"""Charts as inline SVG: numbers in, escaped markup out. Colours are classes in style.css."""

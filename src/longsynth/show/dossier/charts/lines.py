@@ -173,12 +173,12 @@ def readings(
     room = (high - low or 1.0) * 0.08
     span = (low - room, high + room)
     frame = Frame((0.0, hours[-1] or 1.0), span, width=280, height=112, bottom=22, left=54)
-    if levels:
-        yticks = [(float(i), _cut(name)) for i, name in enumerate(levels) if len(levels) < 6]
-    else:
-        yticks = ticks_of(*frame.y, 3)
-    parts = [frame.axes([(x, f"{x:g} h") for x, _ in ticks_of(*frame.x, 4)], yticks)]
     known = [(h, y) for h, y in zip(hours, values, strict=True) if y is not None]
+    yticks = ticks_of(*frame.y, 3) if known else []
+    if levels:
+        marked = range(len(levels)) if len(levels) < 6 else (0, len(levels) - 1)
+        yticks = [(float(i), _cut(levels[i])) for i in marked]
+    parts = [frame.axes([(x, f"{x:g} h") for x, _ in ticks_of(*frame.x, 4)], yticks)]
     if known:
         parts.append(frame.line([h for h, _ in known], [y for _, y in known], "thread"))
     for h, y in known:

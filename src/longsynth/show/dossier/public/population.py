@@ -82,23 +82,25 @@ class _Charts:
         return Figure("missing", title, chart, summary)
 
     def gaps(self) -> Figure:
-        half = "At least half of the gaps are shorter than {} h."
-        return self._histogram("gaps", "Hours between slots", half, "hours", "gaps")
+        values, noise = self.at("gaps", "shares")
+        edges, shares = self.description["gaps"]["edges"], known(values)
+        low, high = map(number, _median_bin(edges, shares))
+        summary = f"Median between {low} and {high} h.{_noise_in_words(noise)}"
+        title = "Hours between slots"
+        chart = histogram("gaps", title, summary, edges, {SYNTHETIC: shares}, noise, "hours")
+        return Figure("gaps", title, chart, summary)
 
     def lengths(self, schema: Schema) -> Figure:
-        at_least_half = (
-            f"At least half of the patients use fewer than {{}} of {schema.slots} slots."
+        values, noise = self.at("lengths", "shares", "all")
+        edges, shares = self.description["lengths"]["edges"], known(values)
+        low, high = _median_bin(edges, shares)
+        median = (
+            f"Median {low:g}" if high - low == 1 else f"Median between {low:g} and {high - 1:g}"
         )
+        summary = f"{median} of {schema.slots} slots.{_noise_in_words(noise)}"
         title = "Slots used per patient"
-        return self._histogram("lengths", title, at_least_half, "slots", "lengths", "all")
-
-    def _histogram(self, id_: str, title: str, half: str, unit: str, *place: str) -> Figure:
-        key, *rest = place
-        values, noise = self.at(key, "shares", *rest)
-        edges, shares = self.description[key]["edges"], known(values)
-        summary = half.format(number(_median_edge(edges, shares))) + _noise_in_words(noise)
-        chart = histogram(id_, title, summary, edges, {SYNTHETIC: shares}, noise, unit)
-        return Figure(id_, title, chart, summary)
+        chart = histogram("lengths", title, summary, edges, {SYNTHETIC: shares}, noise, "slots")
+        return Figure("lengths", title, chart, summary)
 
     def stratum(self, schema: Schema, what: str) -> Figure:
         levels, meaning = schema.levels(what), getattr(schema, what).meaning
@@ -152,11 +154,10 @@ def _noise_in_words(noise: list[float] | None) -> str:
     return f" Noise: ±\u00a0{200 * max(noise):.1f} percentage points or less." if noise else ""
 
 
-def _median_edge(edges: list[float], shares: list[float]) -> float:
-    """The upper edge of the bin that holds the median."""
+def _median_bin(edges: list[float], shares: list[float]) -> tuple[float, float]:
     reached = 0.0
-    for edge, share in zip(edges[1:], shares, strict=True):
+    for low, high, share in zip(edges, edges[1:], shares, strict=False):
         reached += share
         if reached >= 0.5:
-            return edge
-    return edges[-1]
+            return low, high
+    return edges[0], edges[-1]

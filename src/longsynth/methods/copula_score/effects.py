@@ -1,0 +1,171 @@
+"""Effects: how an event, a site or a group moves the channels, in smooth shapes over time.
+
+The releases are sums of channels on three polynomials of time, by event and by site and group, and
+the same sums of one number, the severity score of the factor fit. What moves the factor moves all
+channels along its loadings, so the prior of an effect is wide in that direction. In all other
+directions it is narrow where patients are alike: there a small error of an effect would make events
+distinguishable that are not. We average over both widths, weighted by how well each explains the
+releases.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from longsynth.methods.copula_score.features import time_shapes
+from longsynth.system.arrays import Floats, Ints
+
+ALONG = (0.6, 1.2, 2.4)  # prior deviations of an event's effect along the loadings, averaged over
+NOT_ALONG = (0.02,)  # severity moves with an event no more than a single channel may
+APART = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)  # and apart from them, beside how patients differ
+ASIDE = np.array([1.0, 0.05])  # of the variance: what is not severity moves less with an event
+# An outcome comes after the record, so its effect grows over time. The prior slope, relative to the
+# level, lies between a constant effect (0) and one that begins at zero (1 / √3).
+GROWTH, GROWTH_SD, BEND_SD = 0.29, 0.2, 0.1
+TREND_SD = 0.3  # prior of the trend over time
+PLACES = (0.02, 0.05, 0.1, 0.2, 0.4)  # prior deviations by site and group, averaged over
+
+
+@dataclass(frozen=True)
+class Effects:
+    trend: Floats  # (P, m)
+    event: Floats  # (P, m): event less no event
+    place: Floats  # (sites · groups, m): level of each, about zero
+
+    def means(self, strata: Ints, event_share: float, slots: int) -> Floats:
+        """(S, T, m): the latent mean of each stratum."""
+        contrast = strata[:, 2] - event_share
+        trend = np.vstack(
+            [np.zeros_like(self.trend[:1]), self.trend[1:]]
+        )  # no level: ranks have none
+        shapes = trend + contrast[:, None, None] * self.event  # (S, P, m)
+        place = self.place[strata[:, 0] * 2 + strata[:, 1]]
+        over_time = np.einsum("spm,pt->stm", shapes, time_shapes(slots))
+        return np.asarray(over_time + place[:, None, :])
+
+
+@dataclass(frozen=True)
+class EffectSums:
+    """Released means over patients, and the deviation of their noise."""
+
+    by_event: Floats  # (2, P, m)
+    by_place: Floats  # (sites · groups, m): level only
+    noise: float
+    place_noise: float
+    score_by_event: Floats  # (2, P)
+    score_noise: Floats  # (P,)
+
+
+@dataclass(frozen=True)
+class EffectInputs:
+    """What the sums are read with: all of it follows from earlier lines."""
+
+    gains: Floats  # (m,): channel per unit of its latent mean
+    loadings: Floats  # (m, 2): on severity, and on what else masks and gaps share
+    score: Floats  # (m,): weights of the severity score
+    usage: Floats  # (2, m, P, P): shape × shape over the slots that a channel has, by event
+    event_share: float
+    place_shares: Floats  # (sites · groups,)
+    moving: Floats  # (m,): 1, or 0 for a static channel
+    spread: Floats  # (P, m, m): of one patient's features, which differ by chance beside all noise
+    latent_spread: Floats  # (P, m, m): the same of latent features, before cells hide a part
+    patients: int  # N
+
+
+def design(inputs: EffectInputs) -> tuple[Floats, Floats]:
+    """Return the linear maps from (trend, event) (2·P·m,) to sums by event, and to scores."""
+    shares = np.array([1 - inputs.event_share, inputs.event_share])
+    contrast = np.array([-inputs.event_share, 1 - inputs.event_share])
+    m, shapes = inputs.usage.shape[1:3]
+    rows = []
+    for y in (0, 1):
+        here = shares[y] * inputs.usage[y] * inputs.gains[:, None, None]  # (m, P, P)
+        map_ = np.einsum("apq,ab->paqb", here, np.eye(m)).reshape(shapes * m, shapes * m)
+        rows.append(np.hstack([map_, contrast[y] * map_]))
+    full = np.vstack(rows)
+    return full, np.kron(np.eye(2 * shapes), inputs.score) @ full
+
+
+def expected(effects: Effects, inputs: EffectInputs) -> tuple[Floats, Floats, Floats]:
+    """Return what the effects imply: sums by event (2, P, m), scores (2, P), levels by place."""
+    shapes, m = effects.trend.shape
+    full, score = design(inputs)
+    both = np.concatenate([effects.trend.ravel(), effects.event.ravel()])
+    by_place = inputs.place_shares[:, None] * _level_usage(inputs) * inputs.gains * effects.place
+    return (full @ both).reshape(2, shapes, m), (score @ both).reshape(2, shapes), by_place
+
+
+def posterior_effects(
+    sums: EffectSums, inputs: EffectInputs, widths: tuple[float, ...] = ALONG
+) -> Effects:
+    """Return the posterior mean, averaged over these widths along the loadings."""
+    from scipy.linalg import block_diag  # here, to keep planning fast
+
+    shapes, m = sums.by_event.shape[1:]
+    full, score = design(inputs)
+    released = np.concatenate([sums.by_event.ravel(), sums.score_by_event.ravel()])
+    noise = np.concatenate([np.full(len(full), sums.noise), np.tile(sums.score_noise, 2)])
+    maps = np.vstack([full, score])
+    doubt = np.diag(noise**2) + _by_chance(inputs)
+    moves = np.ones((shapes, m))
+    moves[1:] = inputs.moving
+    moves = moves * (inputs.gains > 0)
+    trend_sd = (TREND_SD * moves).ravel()
+    along_loadings = (inputs.loadings * ASIDE) @ inputs.loadings.T
+    over_time = np.kron(_shape_prior()[:shapes, :shapes], along_loadings)
+    both_move = np.outer(moves.ravel(), moves.ravel())
+    prior = np.diag(np.concatenate([trend_sd**2, np.zeros(shapes * m)]))
+    means, evidence = [], []
+    for along, apart in product(widths, APART):  # the narrower, the likelier: by its root
+        direction = along**2 * over_time
+        own = apart**2 * block_diag(*inputs.latent_spread)
+        prior[shapes * m :, shapes * m :] = (direction + own) * both_move
+        lower = np.linalg.cholesky(maps @ prior @ maps.T + doubt)
+        half = np.linalg.solve(lower, released)
+        evidence.append(-(half @ half) / 2 - np.log(np.diag(lower)).sum() - np.log(apart) / 2)
+        means.append(prior @ maps.T @ np.linalg.solve(lower.T, half))
+    trend, event = _averaged(means, evidence).reshape(2, shapes, m)
+    return Effects(trend, event, _places(sums, inputs))
+
+
+def _averaged(values: list[Floats], evidence: list[float]) -> Floats:
+    weight = np.exp(np.array(evidence) - max(evidence))
+    return np.asarray(np.tensordot(weight / weight.sum(), np.array(values), 1))
+
+
+def _shape_prior() -> Floats:
+    """(P, P): covariance of level, slope and bend of an effect whose level has deviation one."""
+    parts = np.array([[1.0, 0.0, 0.0], [GROWTH, GROWTH_SD, 0.0], [0.0, 0.0, BEND_SD]])
+    return np.asarray(parts @ parts.T)
+
+
+def _by_chance(inputs: EffectInputs) -> Floats:
+    """Covariance of the sums by event and scores over another draw of as many patients."""
+    shapes, m = inputs.spread.shape[:2]
+    blocks = np.zeros((2 * shapes * m, 2 * shapes * m))
+    for y, share in enumerate((1 - inputs.event_share, inputs.event_share)):
+        for p in range(shapes):
+            here = slice((y * shapes + p) * m, (y * shapes + p + 1) * m)
+            blocks[here, here] = share * inputs.spread[p] / inputs.patients
+    both = np.vstack([np.eye(len(blocks)), np.kron(np.eye(2 * shapes), inputs.score)])
+    return np.asarray(both @ blocks @ both.T)
+
+
+def _level_usage(inputs: EffectInputs) -> Floats:
+    """(m,): slots that a channel has, of all."""
+    level = inputs.usage[:, :, 0, 0]
+    return np.asarray((1 - inputs.event_share) * level[0] + inputs.event_share * level[1])
+
+
+def _places(sums: EffectSums, inputs: EffectInputs) -> Floats:
+    """Levels of sites and groups, shrunk one by one; they are about zero in the population."""
+    gain = inputs.place_shares[:, None] * _level_usage(inputs) * inputs.gains
+    chance = inputs.place_shares[:, None] * np.diag(inputs.spread[0]) / inputs.patients
+    levels, evidence = [], []
+    for width in PLACES:
+        variance = (width * gain) ** 2 + sums.place_noise**2 + chance
+        evidence.append(-(sums.by_place**2 / variance + np.log(variance)).sum() / 2)
+        levels.append(width**2 * gain * sums.by_place / variance)
+    places = _averaged(levels, evidence)
+    return np.asarray(places - inputs.place_shares @ places)

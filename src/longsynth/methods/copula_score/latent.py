@@ -1,0 +1,286 @@
+"""Latent: a Gaussian over all channels and slots, drawn along the score path, and the maps from its
+numbers to cells, values and gaps. Also the masses of strata, from two releases: how many events,
+and who is where."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from longsynth.encoding.scaling import Scaling
+from longsynth.methods.copula_score.cells import Marginal
+from longsynth.sampling.auxiliary import repaired
+from longsynth.sampling.model import SharedDraw
+from longsynth.sampling.moments import Spectrum
+from longsynth.sampling.score import Draws, ScorePath
+from longsynth.sampling.strata import Strata, strata_of
+from longsynth.schema.record import Layout
+from longsynth.system.arrays import Bools, Floats, Ints
+
+LEAST_EIGEN = 1e-4
+PROJECTIONS = 8
+STEPS = 1 << 13  # of a map: finer than its knots
+FEWEST, MANY = 20, 4_096  # patients: fewer are left as they fall, and so is the spread of more
+USUAL_RATE, RATE_SD = 0.15, 1.2  # prior of an event's rate: one in seven, give or take a factor 3
+LOGITS = np.linspace(-7.0, 7.0, 1401)
+RATES = 1 / (1 + np.exp(-LOGITS))
+RANKS = (np.arange(100) + 0.5) / 100  # at which the spread is evened
+
+
+class Drawing(NamedTuple):
+    """What the parts of a patient share."""
+
+    stratum: Ints  # (n,)
+    latent: Draws  # (n, T, m)
+
+
+@dataclass(frozen=True)
+class Latent:
+    path: ScorePath
+    slots: int
+
+    def __call__(self, stratum: Ints, rng: Generator) -> Drawing:
+        z = self.path.encoded(stratum, rng)
+        return Drawing(stratum, z.reshape(len(stratum), self.slots, -1))
+
+
+@dataclass(frozen=True)
+class Evened:
+    """Drawings whose channels, over patients and slots together, are spread as their law says: what
+    chance adds to a small sample is removed. A large sample hardly needs it, and it takes time."""
+
+    latent: SharedDraw
+    law: Floats  # (m, ranks): quantiles of each channel in the population
+    weight: Floats  # (S,): what a patient of each stratum counts there
+
+    def __call__(self, stratum: Ints, rng: Generator) -> Drawing:
+        shared: Drawing = self.latent(stratum, rng)
+        if FEWEST <= len(stratum) <= MANY:
+            weight = np.repeat(self.weight[stratum], shared.latent.shape[1])
+            for channel, law in enumerate(self.law):
+                z = shared.latent[:, :, channel]
+                have = _quantiles(z.ravel(), weight)
+                z += np.interp(z, have, law - have)
+        return shared
+
+
+def _quantiles(numbers: Draws, weight: Floats) -> Floats:
+    order = np.argsort(numbers)
+    mass = np.cumsum(weight[order])
+    return np.interp(RANKS, (mass - weight[order] / 2) / mass[-1], numbers[order])
+
+
+@dataclass(frozen=True)
+class Balanced:
+    """Normal numbers whose means by event, and whose covariance, are those of their law:
+    a small sample then shows what the model says, and not what chance adds."""
+
+    events: Ints  # (S,): the event of each stratum
+
+    def __call__(self, stratum: Ints, times: Floats, rng: Generator) -> Draws:
+        """In float32: a record has fewer digits, and the products take half the time."""
+        noise = rng.standard_normal((len(stratum), len(times))).astype(np.float32)
+        event = np.eye(2, dtype=np.float32)[self.events[stratum]]
+        number = event.sum(axis=0)[:, None]
+        means = event.T @ noise / np.maximum(number, 1)
+        noise -= event @ np.where(number >= FEWEST, means, 0)
+        if len(noise) >= 2 * len(times):
+            lower = np.linalg.cholesky((noise.T @ noise).astype(np.float64) / len(noise))
+            times = np.linalg.solve(lower.T, times)
+        return noise @ times.astype(np.float32)
+
+
+@dataclass(frozen=True)
+class FullLength:
+    slots: int
+
+    def draw(self, shared: Drawing, rng: Generator) -> Ints:
+        return np.full(len(shared.stratum), self.slots)
+
+
+@dataclass(frozen=True)
+class Map:
+    """From latent numbers to a measure: rank among all patients, then the measure's quantile."""
+
+    knots: Floats  # ascending latent numbers
+    ranks: Floats  # the chance of each or less
+    marginal: Marginal
+
+    def unit(self, latent: Draws) -> Floats:
+        """Return quantiles in [-1, 1]. Searching for the place of each number would take longer
+        than the rest of a sample, so it is looked up."""
+        if self.marginal.cells.levels:
+            return np.take(self._levels, np.searchsorted(self._cuts, latent))
+        start, steps, at, rise = self._table
+        place = np.clip((latent - start) * steps, 0.0, STEPS)
+        step = place.astype(np.int32)
+        unit = np.take(rise, step)
+        unit *= place - step
+        unit += np.take(at, step)
+        return np.asarray(unit)
+
+    def searched(self, latent: Floats) -> Floats:
+        """The same by definition."""
+        return self.marginal.unit(np.interp(latent, self.knots, self.ranks))
+
+    @cached_property
+    def _table(self) -> tuple[float, float, Floats, Floats]:
+        """Where steps begin and how many there are to a unit; what stands at each step, and by how
+        much more at the next."""
+        places = np.linspace(self.knots[0], self.knots[-1], STEPS + 1)
+        at, width = self.searched(places), max(places[-1] - places[0], 1e-12)
+        return float(places[0]), float(STEPS / width), at, np.diff(at, append=at[-1])
+
+    @cached_property
+    def _cuts(self) -> Floats:
+        """(G - 1,): latent numbers at which one level gives way to the next."""
+        reached = self.marginal.reached[:-1]
+        return np.interp(reached, self.ranks, self.knots, left=-np.inf, right=np.inf)
+
+    @cached_property
+    def _levels(self) -> Floats:
+        return self.marginal.cells.unit(np.asarray(np.arange(self.marginal.cells.number) + 0.5))
+
+
+@dataclass(frozen=True)
+class LatentLengths:
+    """Lengths by their own channel, each event with its own distribution."""
+
+    maps: tuple[Map, Map]  # without and with the event
+    events: Ints  # (S,): the event of each stratum
+    slots: int
+
+    def draw(self, shared: Drawing, rng: Generator) -> Ints:
+        """Return slots in use (n,)."""
+        lengths = np.empty(len(shared.stratum), np.int64)
+        event = self.events[shared.stratum]
+        for y in (0, 1):
+            unit = self.maps[y].unit(shared.latent[event == y, 0, -1])
+            lengths[event == y] = np.rint((unit + 1) / 2 * self.slots)
+        return lengths
+
+
+@dataclass(frozen=True)
+class Values:
+    maps: tuple[Map, ...]
+    scaling: Scaling
+
+    def draw(self, shared: Drawing, rng: Generator) -> Floats:
+        """Return values (n, T, V) in clinical units."""
+        unit = np.empty((*shared.latent.shape[:2], len(self.maps)))
+        for v, to_unit in enumerate(self.maps):
+            unit[:, :, v] = to_unit.unit(shared.latent[:, :, v])
+        return self.scaling.from_unit(unit)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """A cell is observed where its mark lies above the threshold."""
+
+    cuts: Floats  # (V,)
+    layout: Layout
+    least: int
+
+    def draw(self, shared: Drawing, length: Ints, rng: Generator) -> Bools:
+        """Return M (n, T, V)."""
+        variables = len(self.cuts)
+        marks = shared.latent[:, :, variables : 2 * variables]
+        return repaired(marks - self.cuts.astype(marks.dtype), length, self.layout, self.least)
+
+
+@dataclass(frozen=True)
+class LatentGaps:
+    channel: int
+    first: Map
+    later: Map
+    scaling: Scaling
+
+    def draw(self, shared: Drawing, rng: Generator) -> Floats:
+        """Return gaps (n, T) in hours."""
+        latent = shared.latent[:, :, self.channel]
+        unit = np.concatenate(
+            [self.first.unit(latent[:, :1]), self.later.unit(latent[:, 1:])], axis=1
+        )
+        return self.scaling.decode_gaps(unit)
+
+
+def toeplitz(blocks: Floats) -> Floats:
+    """(T, m, m) by distance to (T·m, T·m)."""
+    slots, m, _ = blocks.shape
+    lag = np.abs(np.arange(slots)[:, None] - np.arange(slots))
+    return np.asarray(blocks[lag].transpose(0, 2, 1, 3).reshape(slots * m, slots * m))
+
+
+def within(correlations: Floats, means: Floats, mass: Floats) -> Spectrum:
+    """Return Σ̂ within strata: all correlations less what the strata's means (S, T, m) explain,
+    pooled over time, as a covariance."""
+    slots, m = means.shape[1:]
+    explained = np.zeros_like(correlations)
+    for lag in range(slots):
+        early, late = means[:, : slots - lag], means[:, lag:]
+        product = np.einsum("s,sta,stb->ab", mass, early, late) / (slots - lag)
+        explained[lag] = (product + product.T) / 2
+    left = correlations - explained
+    room = np.maximum(np.diag(left[0]), 0.1)  # however strong the effects, patients differ
+    left[0][np.diag_indices(m)] = room
+    return Spectrum(*np.linalg.eigh(_nearest(toeplitz(left), np.tile(room, slots))))
+
+
+def _nearest(matrix: Floats, diagonal: Floats) -> Floats:
+    """Return the nearest covariance with this diagonal (Higham's alternating projections)."""
+    nearest, last = matrix, np.zeros_like(matrix)
+    for _ in range(PROJECTIONS):
+        start = nearest - last
+        values, vectors = np.linalg.eigh(start)
+        if values[0] >= LEAST_EIGEN:
+            break
+        positive = (vectors * np.maximum(values, LEAST_EIGEN)) @ vectors.T
+        last, nearest = positive - start, positive.copy()
+        np.fill_diagonal(nearest, diagonal)
+    values, vectors = np.linalg.eigh(nearest)
+    positive = (vectors * np.maximum(values, LEAST_EIGEN)) @ vectors.T
+    fix = np.sqrt(diagonal / np.diag(positive))
+    return np.asarray(positive * fix[:, None] * fix)
+
+
+def event_share(released: float, noise: float) -> float:
+    """Return the posterior mean of the events' share, released with noise of this deviation."""
+    usual = np.log(USUAL_RATE / (1 - USUAL_RATE))
+    prior = -(((LOGITS - usual) / RATE_SD) ** 2) / 2
+    fit = prior - ((released - RATES) / max(noise, 1e-6)) ** 2 / 2
+    weight = np.exp(fit - fit.max())
+    return float(weight @ RATES / weight.sum())
+
+
+def masses(share: float, counts: Floats, noise: float, strata: Ints) -> Floats:
+    """(S,): places by their counts; events as rare in each as everywhere, as far as the noise on
+    the counts leaves it open (positive-part James-Stein)."""
+    table = counts.reshape(-1, 2)  # (sites · groups, event)
+    place = np.maximum(table.sum(axis=1), 0.2 * noise)
+    place = place / place.sum()
+    events = np.array([1 - share, share])
+    expected = place[:, None] * events
+    apart = table / max(table.sum(), 1e-9) - expected
+    apart -= apart.mean(axis=0)
+    apart -= apart.mean(axis=1, keepdims=True)
+    spread, chance = (apart**2).sum(), (noise / max(table.sum(), 1e-9)) ** 2 * apart.size / 2
+    keep = max(0.0, 1 - chance / spread) if spread > 0 else 0.0
+    shrunk = np.maximum(expected + keep * apart, 0.02 * expected)
+    shrunk *= events / shrunk.sum(axis=0)
+    return np.asarray(shrunk.ravel())
+
+
+def synthesis(mass: Floats, strata: Ints, protected: Bools, floor: float, balance: float) -> Strata:
+    """Return where to draw patients: events at least a public part of them, and no protected
+    stratum below its floor; weights restore the population."""
+    event = strata[:, 2] == 1
+    events = mass[event].sum()
+    wanted = min(max(events, balance), 1.0)
+    draw = mass.copy()
+    if 0 < events < 1:
+        draw = np.where(event, mass / events * wanted, mass / (1 - events) * (1 - wanted))
+    draw = np.maximum(draw, np.where(protected, floor, 0.0))
+    draw /= draw.sum()
+    return strata_of(mass, draw)

@@ -1,0 +1,189 @@
+"""The lines of `copula-score`, in three passes: marginals first; then products of normal scores;
+then effects along what they show."""
+
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from longsynth.bundle import Bundle
+from longsynth.encoding.record import one_hot
+from longsynth.encoding.rows import Encoded, Encoder, clip
+from longsynth.methods import lines
+from longsynth.methods.copula_score.cells import Floats32
+from longsynth.methods.copula_score.channels import Channels, Coded, Coding, channel_number
+from longsynth.methods.copula_score.features import Lags, shape_features, time_shapes
+from longsynth.methods.copula_score.reading import (
+    correlations,
+    first_pass,
+    lags_of,
+    released_products,
+    score_weights,
+)
+from longsynth.methods.copula_score.rows import WaveTables, left_rows
+from longsynth.methods.copula_score.settings import (
+    BLOCKS,
+    EFFECTS,
+    EVENT,
+    EVENT_WEIGHT,
+    GRID,
+    MARGINALS,
+    PLACE_WEIGHT,
+    SCORE,
+    SHAPE_WEIGHTS,
+    Settings,
+    Sizes,
+    measure_weights,
+    shares_of,
+)
+from longsynth.methods.fact import Fact, by_column, weighted
+from longsynth.methods.method import Line, Stage
+from longsynth.privacy.statistic import Statistic
+from longsynth.privacy.sums import Contribution, Rows
+from longsynth.reading.records import Cohort
+from longsynth.sampling.released import STRATA
+from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Floats
+
+
+def copula_stages(schema: Schema, settings: Settings) -> tuple[Stage, ...]:
+    sizes, shares = Sizes.of(schema), shares_of(schema, settings)
+    event = lines.sum_of(EVENT, "event, centred", 1, 1, 2)
+    return (
+        (
+            Line(event, shares[EVENT], _event_rows, _event_noise),
+            lines.strata(schema, shares),
+            *lines.lengths(schema, shares),
+            _marginals(schema, sizes, shares[MARGINALS]),
+        ),
+        (_blocks(schema, sizes, shares[BLOCKS]),),
+        (_score(schema, sizes, shares[SCORE]), _effects(schema, sizes, shares[EFFECTS])),
+    )
+
+
+class CopulaEncoder(Encoder):
+    """What a pass needs of the schema and of the passes before it."""
+
+    def __init__(self, schema: Schema, so_far: Bundle, settings: Settings) -> None:
+        super().__init__(schema)
+        self.sizes, self.coding = Sizes.of(schema), Coding(schema)
+        self.waves, self.lags = WaveTables(schema), lags_of(so_far)
+        self.channels: Channels | None = None  # known after the first pass
+        self.score: Floats = np.zeros(0)  # (m,): known after the second
+        if MARGINALS in so_far.released:
+            known = first_pass(so_far)
+            self.channels = known.channels
+            if BLOCKS in so_far.released:
+                products = released_products(so_far, known)
+                blocks = correlations(products, so_far, known, settings)
+                self.score = score_weights(products, blocks, self.lags, known)
+
+    def __call__(self, batch: Cohort) -> "CopulaEncoded":
+        return CopulaEncoded(batch, self)
+
+
+class CopulaEncoded(Encoded):
+    encoder: CopulaEncoder
+
+    @cached_property
+    def coded(self) -> Coded:
+        return self.encoder.coding.of(self.batch)
+
+    @cached_property
+    def channels(self) -> Floats32:
+        """u (n, T, m)"""
+        assert self.encoder.channels is not None, "lines of later passes need the first"
+        return self.encoder.channels.of(self.coded)
+
+    @cached_property
+    def features(self) -> Floats32:
+        """(n, P, m)"""
+        return shape_features(self.channels)
+
+
+def _event_rows(encoded: CopulaEncoded) -> Contribution:
+    return Contribution(2 * encoded.event[:, None] - 1, encoded.ones)
+
+
+def _event_noise(sd: float, patients: int) -> str:
+    return f"±{sd:.1f} patients with the event"
+
+
+def _marginals(schema: Schema, sizes: Sizes, share: Fraction) -> Line:
+    width = sum(map(len, measure_weights(schema, sizes))) + len(schema.variables)
+    summed = _ball(MARGINALS, "waves of values and gaps, and what is observed", width)
+    words = "of a wave's height in each mean wave"
+    return Line(summed, share, _marginal_rows, partial(_noise, sizes.marginal_radius, words))
+
+
+def _marginal_rows(encoded: CopulaEncoded) -> Contribution:
+    rows = encoded.encoder.waves.rows(encoded.coded)
+    return clipped(rows, encoded.encoder.sizes.marginal_radius, encoded.ones)
+
+
+def _blocks(schema: Schema, sizes: Sizes, share: Fraction) -> Line:
+    size = Lags(schema.slots, channel_number(schema)).size
+    summed = _ball(BLOCKS, "channel × channel by distance in time", size)
+    words = "in each mean product of normal scores"
+    return Line(summed, share, _block_rows, partial(_noise, sizes.block_radius, words))
+
+
+def _block_rows(encoded: CopulaEncoded) -> Contribution:
+    rows = encoded.encoder.lags.rows(encoded.channels)
+    return clipped(rows, encoded.encoder.sizes.block_radius, encoded.ones)
+
+
+def _score(schema: Schema, sizes: Sizes, share: Fraction) -> Line:
+    shapes = len(time_shapes(schema.slots))
+    summed = _ball(SCORE, "severity over time by event", shapes, left=2, left_squared=1)
+    words = "deviations of the severity score, by event"
+    return Line(summed, share, _score_rows, partial(_noise, sizes.score_radius, words))
+
+
+def _score_rows(encoded: CopulaEncoded) -> Contribution:
+    f, encoder = encoded.features, encoded.encoder
+    rows = f @ encoder.score * SHAPE_WEIGHTS[: f.shape[1]]
+    return clipped(rows, encoder.sizes.score_radius, one_hot(encoded.event, 2))
+
+
+def _effects(schema: Schema, sizes: Sizes, share: Fraction) -> Line:
+    width, places = len(time_shapes(schema.slots)) * channel_number(schema), 2 * len(schema.sites)
+    left = {"left": 2 + places, "left_squared": EVENT_WEIGHT**2 + PLACE_WEIGHT**2}
+    summed = _ball(EFFECTS, "channels over time by event and place", width, **left)
+    unit, words = sizes.effect_radius / EVENT_WEIGHT, "in each mean normal score, by event"
+    return Line(summed, share, _effect_rows, partial(_noise, unit, words))
+
+
+def _effect_rows(encoded: CopulaEncoded) -> Contribution:
+    rows = encoded.features.reshape(encoded.batch.patients, -1)
+    left = left_rows(encoded.schema, encoded.stratum)
+    return clipped(rows, encoded.encoder.sizes.effect_radius, left)
+
+
+def _noise(unit: float, words: str, sd: float, patients: int) -> str:
+    return f"±{sd / patients * unit:.2g} {words}"
+
+
+def _ball(name: str, meaning: str, right: int, **left: Any) -> Statistic:
+    """A sum of rows in the unit ball, by itself or with a left side."""
+    sides = {"left": 1, "left_squared": 1} | left
+    return Statistic(name, meaning, "cross", right, GRID**2, grid=GRID, **sides)
+
+
+def clipped(rows: Floats | Floats32, radius: float, left: Rows) -> Contribution:
+    """Each row divided by its radius, and clipped to the unit ball."""
+    return Contribution(clip(rows, GRID**2, GRID / radius), left)
+
+
+def copula_facts(schema: Schema) -> list[Fact]:
+    """Also: everybody has one event and one place, and effects are summed over either."""
+    shapes, places = len(time_shapes(schema.slots)), 2 * len(schema.sites)
+    signs = {EVENT: weighted(np.array([1])), STRATA: weighted(1 - 2 * schema.strata[:, 2])}
+    whole = np.repeat([PLACE_WEIGHT, -EVENT_WEIGHT], [2, places])
+    summed = {EFFECTS: by_column(whole, shapes * channel_number(schema))}
+    return [
+        *lines.patient_facts(schema),
+        Fact(f"'{EVENT}' and '{STRATA}' count the same events", signs),
+        Fact(f"'{EFFECTS}' are the same over events and over places", summed),
+    ]

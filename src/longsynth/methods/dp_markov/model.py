@@ -1,0 +1,100 @@
+"""The model of `dp-markov`, from its bundle alone: one chain per variable and event."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from longsynth.bundle import Bundle
+from longsynth.methods.dp_markov.settings import (
+    FIRST,
+    STEPS,
+    Bins,
+    Settings,
+    bins_of,
+    moving,
+    widest,
+)
+from longsynth.sampling.model import Model
+from longsynth.sampling.released import STRATA, unconditional_parts
+from longsynth.sampling.strata import population_masses, strata_of
+from longsynth.system.arrays import Floats, Ints
+
+
+def markov_model(bundle: Bundle, settings: Settings) -> Model:
+    schema, bins = bundle.schema, bins_of(bundle.schema, settings.bins)
+    size, variables = widest(bins), moving(schema)
+    first, first_noise = counts_in(bundle, FIRST)
+    moves, step_noise = counts_in(bundle, STEPS)
+    steps = np.zeros((len(bins), 2, size, size))  # a static variable has none
+    steps[variables] = moves.reshape(len(variables), 2, size, size)
+    first = first.reshape(len(bins), 2, size)
+    mass = population_masses(bundle.mean(STRATA))
+    lengths, masks, gaps = unconditional_parts(bundle, mass)
+    return Model(
+        schema=schema,
+        strata=strata_of(mass, mass),
+        lengths=lengths,
+        values=Chains(
+            bins=bins,
+            start=[
+                distributions(first[v, :, : b.number], settings.threshold * first_noise)
+                for v, b in enumerate(bins)
+            ],
+            step=[
+                distributions(steps[v, :, : b.number, : b.number], settings.threshold * step_noise)
+                for v, b in enumerate(bins)
+            ],
+            events=schema.strata[:, 2],
+            slots=schema.slots,
+        ),
+        masks=masks,
+        gaps=gaps,
+        fingerprint=bundle.fingerprint,
+    )
+
+
+def counts_in(bundle: Bundle, name: str) -> tuple[Floats, float]:
+    """Return noisy counts and the standard deviation of their noise."""
+    released = bundle.released[name]
+    lift = released.entry.statistic.lift
+    return released.values / lift, released.entry.sigma / lift
+
+
+def distributions(counts: Floats, noise: float) -> Floats:
+    """Return rows (…, K) as distributions. A count below its noise is no evidence; a row without
+    any evidence is even."""
+    kept = np.where(counts > noise, counts, 0.0)
+    empty = kept.sum(axis=-1, keepdims=True) == 0
+    kept = np.where(empty, 1.0, kept)
+    return np.asarray(kept / kept.sum(axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Chains:
+    """Draws each variable's sequence of bins, then its level, or a value within each bin."""
+
+    bins: list[Bins]
+    start: list[Floats]  # for each variable (2, K): first bin by event
+    step: list[Floats]  # for each variable (2, K, K): next bin by event and bin
+    events: Ints  # (S,): the event of each stratum
+    slots: int
+
+    def draw(self, stratum: Ints, rng: Generator) -> Floats:
+        """Return values (n, T, V) in clinical units."""
+        event = self.events[stratum]
+        values = np.empty((len(stratum), self.slots, len(self.bins)))
+        for v, bins in enumerate(self.bins):
+            place = np.empty(values.shape[:2], np.int64)
+            start, step = np.cumsum(self.start[v], axis=-1), np.cumsum(self.step[v], axis=-1)
+            place[:, 0] = _chosen(start[event], rng)
+            for slot in range(1, self.slots):
+                place[:, slot] = _chosen(step[event, place[:, slot - 1]], rng)
+            values[:, :, v] = bins.within(place, rng)
+        return values
+
+
+def _chosen(cumulative: Floats, rng: Generator) -> Ints:
+    """One index for each row of cumulative probabilities."""
+    uniform = rng.random((len(cumulative), 1))
+    return np.asarray(np.minimum((cumulative < uniform).sum(axis=1), cumulative.shape[1] - 1))

@@ -1,1 +1,0 @@
-"""Baselines that promise nothing: for patients that nobody has to protect."""

@@ -1,1 +1,0 @@
-"""Methods whose every release is charged."""

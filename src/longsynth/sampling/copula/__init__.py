@@ -1,1 +1,0 @@
-"""The parts of `copula-score`: marginals, latent Gaussian channels, lag blocks, effects."""
