@@ -363,7 +363,8 @@ def test_a_folder_within_one_leaves_the_message_to_the_outer(tmp_path: Path) -> 
 def test_what_is_not_undone_is_said_whatever_ends_it_but_only_once_it_happened(
     tmp_path: Path,
 ) -> None:
-    for error in (OSError(errno.ENOSPC, "x"), KeyboardInterrupt(), Refused("x"), ValueError("x")):
+    refusal = Refused("code", "problem", "remedy")
+    for error in (OSError(errno.ENOSPC, "x"), KeyboardInterrupt(), refusal, ValueError("x")):
         with pytest.raises(BaseException) as stop, noting() as after, new_folder(tmp_path / "out"):
             after.append("The charge is spent.")
             raise error

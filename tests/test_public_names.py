@@ -35,7 +35,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_the_audit_folder_is_as_small_as_an_auditor_was_promised() -> None:
     lines = sum(len(p.read_text().splitlines()) for p in (SOURCE / "privacy").glob("*.py"))
-    assert lines < 650
+    assert lines <= 600
 
 
 def test_the_audit_folder_imports_nothing_else_of_ours() -> None:

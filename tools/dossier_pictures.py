@@ -13,7 +13,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from longsynth.show.dossier.pdf import browser as installed
+from longsynth.show.dossier.build import browser as installed
 
 DOCS = Path(__file__).parents[1] / "docs"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]

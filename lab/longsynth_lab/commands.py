@@ -7,8 +7,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from longsynth.commands.options import command
-from longsynth.commands.output import say
+from longsynth.commands.options import command, say
 from longsynth.system.errors import Code, Note, Refused, is_interrupt
 from longsynth.system.folders import not_written
 

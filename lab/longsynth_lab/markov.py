@@ -25,19 +25,29 @@ from longsynth.methods.method import Line, PrivateMethod, Stage, Work, tables_wo
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
 from longsynth.reading.records import Cohort
-from longsynth.sampling.auxiliary import Gaps, Masks, gaps_from, masks_from, same_for_all
-from longsynth.sampling.lengths import AllSlots, Lengths, SlotUse
-from longsynth.sampling.model import Model
-from longsynth.sampling.released import (
+from longsynth.sampling.auxiliary import (
     GAP_SQUARES,
     GAPS,
     MASKS,
     STRATA,
+    Gaps,
+    Masks,
+    gaps_from,
+    masks_from,
     noise_in_mean,
     released_lengths,
+    same_for_all,
     unconditional_parts,
 )
-from longsynth.sampling.strata import Strata, population_masses, strata_of
+from longsynth.sampling.model import Model
+from longsynth.sampling.strata import (
+    AllSlots,
+    Lengths,
+    SlotUse,
+    Strata,
+    population_masses,
+    strata_of,
+)
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 from longsynth.system.arrays import Bools, Floats, Ints

@@ -25,8 +25,7 @@ from longsynth.plan import plan_of
 from longsynth.privacy.budget import Accounting, Budget
 from longsynth.reading.records import Cohort
 from longsynth.sample import sample
-from longsynth.sampling.model import Model
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Model, Synthetic
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth_lab.experiments import BASE_RATE, REFERENCES, TRAIN_ON_REAL

@@ -20,7 +20,7 @@ from longsynth.privacy.budget import Budget
 from longsynth.privacy.noise import Integers
 from longsynth.reading.simulation import simulate, simulated_schema
 from longsynth.sample import sample
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Synthetic
 from longsynth.schema.constants import Constants
 from longsynth.schema.schema import Schema
 from longsynth_lab.variants import Variant

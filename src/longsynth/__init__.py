@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from longsynth.release.run import run_fit
     from longsynth.release.verify import verify
     from longsynth.sample import sample
-    from longsynth.sampling.synthetic import Synthetic
+    from longsynth.sampling.model import Synthetic
     from longsynth.schema.file import load_schema
     from longsynth.schema.schema import Schema
     from longsynth.system.errors import CohortError, OverBudget, Refused, ReleaseError, SchemaError
@@ -72,7 +72,7 @@ _PLACES = {  # where names are defined, as above
     "release.run": ("run_fit",),
     "release.verify": ("verify",),
     "sample": ("sample",),
-    "sampling.synthetic": ("Synthetic",),
+    "sampling.model": ("Synthetic",),
     "schema.file": ("load_schema",),
     "schema.schema": ("Schema",),
     "system.errors": ("CohortError", "OverBudget", "Refused", "ReleaseError", "SchemaError"),

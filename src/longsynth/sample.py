@@ -5,9 +5,8 @@ from functools import partial
 
 from numpy.random import SFC64, Generator, SeedSequence
 
-from longsynth.sampling.model import Model
+from longsynth.sampling.model import Model, Synthetic, joined
 from longsynth.sampling.strata import Strata
-from longsynth.sampling.synthetic import Synthetic, joined
 from longsynth.system.errors import Code, Refused
 from longsynth.system.workers import in_threads, one_thread
 

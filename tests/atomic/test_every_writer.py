@@ -30,7 +30,6 @@ FILE = "through whole_file"
 TEMPORARY = "into a temporary folder"
 OWN = "with a rule of its own, tested beside it"
 KNOWN = {
-    "show/attack_plot.py": FOLDER,
     "show/audit_files.py": FILE,
     "show/audit_plots.py": FOLDER,
     "longsynth_lab/paper/artefacts.py": TEMPORARY,  # plots, then put in place by write_whole
@@ -38,8 +37,7 @@ KNOWN = {
     "longsynth_lab/results.py": FILE,
     "commands/governance.py": OWN,
     "commands/fit.py": FOLDER,
-    "show/dossier/pdf.py": TEMPORARY,  # printed by the browser, then put in place whole
-    "show/dossier/build.py": FILE,
+    "show/dossier/build.py": f"{FILE}; PDF: {TEMPORARY}, then put in place whole",
     "engines/spark/session.py": OWN,  # Spark's own words, to nowhere
     "system/folders.py": FILE,
     "release/disclosed.py": FOLDER,

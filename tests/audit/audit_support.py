@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from longsynth.reading.records import Cohort
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Synthetic
 from longsynth.schema.schema import Schema
 
 

@@ -6,8 +6,7 @@ import pytest
 from audit.audit_support import changed, plain_schema, series
 from longsynth.audit.attacks.attribute import attribute_scores
 from longsynth.audit.attacks.canary import QUANTILE, exposure
-from longsynth.audit.attacks.membership import membership_scores
-from longsynth.audit.attacks.records import Scale, nearest, records
+from longsynth.audit.attacks.membership import Scale, membership_scores, nearest, records
 from longsynth.audit.game.trials import FastNoise
 from longsynth.audit.metric import Score
 from longsynth.audit.refit import Refit, canary_record, canary_scores, with_canary
@@ -18,7 +17,7 @@ from longsynth.privacy.budget import Budget
 from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate, simulated_schema
 from longsynth.sample import sample
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Synthetic
 from longsynth.schema.schema import Schema
 from longsynth.show.audit_page import bound_said
 from support import random_cohort, small_schema

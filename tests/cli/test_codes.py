@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src/longsynth"
 REFUSALS = {"Refused", "OverBudget", "SchemaError", "CohortError", "ReleaseError"}
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
-OPTIONS_OF_OTHERS = {"show/dossier/pdf.py"}  # Chromium's
+OPTIONS_OF_OTHERS = {"show/dossier/build.py"}  # Chromium's
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:

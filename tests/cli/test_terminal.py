@@ -147,7 +147,7 @@ MISTAKES = {
     "words for a number": (["fit", "cohort", "--epsilon", "abc"], "--epsilon 4"),
     "no budget at all": (
         ["fit", "cohort", "--epsilon", 0, "--delta", "1e-4", "--out", "x"],
-        "1 to 12 is the usual range",
+        "[budget-unusable]",
     ),
     "a file for a folder": (
         ["fit", "cohort/schema.yaml", *PROMISE, "--out", "x"],

@@ -13,7 +13,7 @@ from longsynth.system.errors import Code
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/add-a-method.md").read_text(encoding="utf-8")
-FILES = dict(re.findall(r"^`(flat/\w+\.py)`\n\n```python\n(.*?)^```", PAGE, re.M | re.S))
+FILES = dict(re.findall(r'^```python title="(flat/\w+\.py)"\n(.*?)^```', PAGE, re.M | re.S))
 USE = """
 import longsynth
 cohort = longsynth.simulate(200, seed=1)

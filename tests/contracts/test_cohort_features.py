@@ -15,7 +15,7 @@ from longsynth.methods.method import OpenMethod
 from longsynth.methods.registry import METHODS
 from longsynth.privacy.noise import NoiseSource
 from longsynth.reading.records import Cohort
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Synthetic
 from longsynth.schema.schema import Schema
 from support import NoNoise
 from ward import BLOOD, DOSE, MISSING, NAMES, RHYTHM, SLOTS, STATIC, ward_cohort, ward_schema

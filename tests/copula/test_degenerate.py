@@ -8,7 +8,7 @@ import pytest
 from copula.fitted import bundle_of
 from longsynth import model_of, sample
 from longsynth.reading.records import Cohort
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Synthetic
 from longsynth.schema.schema import Schema
 from support import NoNoise, random_cohort, small_schema
 from ward import ward_cohort, ward_schema

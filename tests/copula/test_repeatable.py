@@ -11,7 +11,7 @@ from longsynth.methods.copula_score import CopulaScore
 from longsynth.methods.copula_score.settings import Settings
 from longsynth.methods.method import contributions
 from longsynth.reading.records import Cohort
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Synthetic
 from longsynth.schema.schema import Schema
 from support import earlier, random_cohort, rows_of, small_schema
 from ward import ward_cohort, ward_schema

@@ -18,8 +18,7 @@ from longsynth.methods.copula_score.reading import first_pass, lags_of
 from longsynth.methods.copula_score.rows import left_rows
 from longsynth.methods.copula_score.settings import BLOCKS, EFFECTS, Settings, Sizes
 from longsynth.reading.records import Cohort
-from longsynth.sampling.model import Model
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Model, Synthetic
 
 N = 3000
 

@@ -7,7 +7,7 @@ import pytest
 
 from longsynth.audit.description import correlation, describe, edges_of, quantiles
 from longsynth.reading.records import Cohort
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Synthetic
 from support import small_schema
 
 

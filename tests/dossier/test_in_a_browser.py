@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from pypdf import PdfReader
 
 from dossier.conftest import World
-from longsynth.show.dossier.pdf import BROWSERS, write_pdf
+from longsynth.show.dossier.build import BROWSERS, write_pdf
 
 CHROMIUM = next((path for name in BROWSERS if (path := which(name))), None)
 FLAGS = [

@@ -21,7 +21,7 @@ def _accepts(folder: Path, rng: Generator) -> list[str]:
 
 
 def _refuses(folder: Path, rng: Generator) -> list[str]:
-    raise Refused("give another.")
+    raise Refused("a-code", "it is wrong.", "Give another.")
 
 
 def _breaks(folder: Path, rng: Generator) -> list[str]:
@@ -36,7 +36,7 @@ def _quotes(folder: Path, rng: Generator) -> list[str]:
     try:
         raise ValueError(f"cannot read {MARK}-1")
     except ValueError:
-        raise Refused("cannot be read.") from None
+        raise Refused("a-code", "cannot be read.", "Give another.") from None
 
 
 def _hangs(folder: Path, rng: Generator) -> list[str]:

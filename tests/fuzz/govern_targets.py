@@ -70,7 +70,7 @@ def verified(release: Path, drawn: Path | None = None, key: Path | None = None) 
     if re.search(r"a check ended with (?!OSError|FileNotFoundError|Arrow)", said):
         raise AssertionError(findings[-1].sentence)
     if not all(finding.good for finding in findings):
-        raise Refused(said)
+        raise Refused("a-code", said, "Give another.")
     return [said]
 
 
@@ -138,7 +138,7 @@ def _book(folder: Path, rng: Generator) -> list[str]:
     findings = book.verify()
     said = "\n".join(finding.sentence for finding in findings)
     if not all(finding.good for finding in findings):
-        raise Refused(said)
+        raise Refused("a-code", said, "Give another.")
     return [said]
 
 

@@ -47,8 +47,9 @@ def test_only_the_columns_that_the_schema_needs_are_copied(
     pq.write_table(rows, cohort / "observations.parquet")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with CohortFolder(cohort) as source:
-        (copy,) = tmp_path.glob("longsynth-*/observations.parquet")
-        assert pq.read_schema(copy).names == list(ROWS)
+        copies = [pq.read_schema(path).names for path in tmp_path.glob("longsynth-*/*.parquet")]
+        assert list(ROWS) in copies
+        assert not any("surname" in names for names in copies)
         assert source.patients == 4
 
 
@@ -176,7 +177,7 @@ def test_what_a_method_learnt_is_read_again_unless_a_number_was_changed(internal
     values = table.column("value").to_numpy().copy()
     values[0] += 1
     pq.write_table(table.set_column(1, "value", pa.array(values)), internal / NUMBERS)
-    with pytest.raises(ReleaseError, match="fit again"):
+    with pytest.raises(ReleaseError, match="Fit again"):
         read_disclosed(internal)
 
 

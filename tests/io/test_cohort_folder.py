@@ -661,7 +661,7 @@ def test_a_missing_or_wrong_schema_is_refused(folder: Write) -> None:
     with pytest.raises(SchemaError, match="line 1: name: is required"):
         CohortFolder(path)
     (path / "schema.yaml").unlink()
-    with pytest.raises(SchemaError, match="does not exist: write it with `longsynth schema new`"):
+    with pytest.raises(SchemaError, match=r"does not exist\. Write it with `longsynth schema new`"):
         CohortFolder(path)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from longsynth.reading.cohort_folder import CohortFolder, read_cohort
 from longsynth.reading.records import Cohort
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Synthetic
 from longsynth.schema.file import load_schema
 from longsynth.schema.schema import Schema
 from longsynth.writing.cohort import write_cohort

@@ -16,7 +16,7 @@ from longsynth import fit, model_of, plan, sample
 from longsynth.reading.cohort_folder import read_cohort
 from longsynth.reading.importing import import_cohort
 from longsynth.reading.records import Cohort
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Synthetic
 from longsynth.schema.schema import Schema
 from longsynth.writing import FORMATS
 

@@ -13,7 +13,9 @@ PROMISE = ("--epsilon", "4", "--delta", "1e-4")
 NO_DATA = {  # commands that take nothing about patients, and why
     "simulate": "draws patients that never lived",
     "demo": "works on simulated patients",
-    "bench": "works on simulated patients",
+    "bench paper": "works on simulated patients",
+    "bench population": "works on simulated patients",
+    "bench membership": "works on simulated patients",
     "attack game": "makes up both cohorts; of a run it reads the public settings alone",
     "methods": "prints a list that is part of the package",
     "keygen": "makes keys; reads no patient and no release",

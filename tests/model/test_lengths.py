@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longsynth.sampling.auxiliary import gaps_from, shrunken_means
-from longsynth.sampling.lengths import (
+from longsynth.sampling.moments import gram_of_strata, means_in_use, residual_covariance
+from longsynth.sampling.strata import (
     LEAST_SHARE,
     MOST_BINS,
     Lengths,
@@ -16,7 +17,6 @@ from longsynth.sampling.lengths import (
     length_edges,
     lengths_of,
 )
-from longsynth.sampling.moments import gram_of_strata, means_in_use, residual_covariance
 from longsynth.schema.schema import Schema, condition_matrix
 from support import small_schema
 

@@ -14,7 +14,6 @@ from longsynth.sampling.auxiliary import (
     repaired,
     shrunken_means,
 )
-from longsynth.sampling.lengths import SlotUse
 from longsynth.sampling.moments import (
     block_band,
     clipped_spectrum,
@@ -24,7 +23,7 @@ from longsynth.sampling.moments import (
     residual_variance,
     ridge_solution,
 )
-from longsynth.sampling.strata import population_masses, synthesis_strata
+from longsynth.sampling.strata import SlotUse, population_masses, synthesis_strata
 from longsynth.schema.record import layout_of
 from longsynth.schema.schema import condition_matrix
 from support import small_schema

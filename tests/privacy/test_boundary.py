@@ -28,10 +28,10 @@ for command in (["sample", "release", "--patients", "500", "--seed", "5", "--out
 
 def test_the_audit_folder_is_as_short_as_the_documents_say() -> None:
     lines = sum(len(p.read_text().splitlines()) for p in Path(privacy.__path__[0]).glob("*.py"))
-    assert lines < 650
+    assert lines <= 600
     said = [ROOT / "README.md", ROOT / "docs/received.md", ROOT / "src/longsynth/privacy/README.md"]
     for page in said:
-        assert re.search(r"under 650\s+lines", page.read_text(), re.IGNORECASE), page
+        assert re.search(r"at most 600\s+lines", page.read_text(), re.IGNORECASE), page
 
 
 @pytest.fixture(params=["trust", "copula-score"])

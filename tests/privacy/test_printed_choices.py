@@ -16,7 +16,7 @@ from longsynth.fit import fit_without_privacy
 from longsynth.plan import Plan
 from longsynth.reading.records import Cohort
 from longsynth.release.statement import natural
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Synthetic
 from longsynth.schema.constants import Constants
 from longsynth.schema.file import dump, parse_text
 from longsynth.schema.schema import Schema

@@ -323,7 +323,7 @@ def test_an_argument_that_is_not_one_printable_line_is_refused_unseen(text: str)
 
 
 def test_nothing_that_is_said_orders_a_terminal_about(capsys: pytest.CaptureFixture[str]) -> None:
-    from longsynth.commands.output import say
+    from longsynth.commands.options import say
 
     for text in (*UNPRINTABLE, HIDDEN):
         say(f"first\n{text}\nlast")

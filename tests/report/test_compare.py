@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longsynth.show.compare import compare
-from longsynth.show.plots import plot_all
+from longsynth.show.plots import compare, plot_all
 from ward import MISSING, NAMES, SLOTS, STATIC, VARIABLES, ward_cohort, ward_schema
 
 

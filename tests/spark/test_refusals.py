@@ -170,7 +170,7 @@ def test_a_method_that_keeps_no_promise_needs_all_records_in_one_place(
 ) -> None:
     with (
         SparkCohort(sparks.on(), folder, partitions=2) as source,
-        pytest.raises(Refused, match="use the local engine"),
+        pytest.raises(Refused, match="Use the local engine"),
     ):
         fit_without_privacy(source, odd_schema(), "bootstrap")
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from longsynth.reading.cohort_folder import read_cohort
 from longsynth.reading.parquet import column_types
 from longsynth.reading.records import Cohort
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Synthetic
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats
 from longsynth.system.errors import Code, CohortError, Refused

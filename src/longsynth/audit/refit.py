@@ -23,7 +23,7 @@ from longsynth.release.folder import load_release
 from longsynth.release.statement import promised
 from longsynth.release.synthetic_folder import RECIPE, read_recipe
 from longsynth.sample import sample
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Synthetic
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Code, Refused

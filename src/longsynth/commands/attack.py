@@ -5,8 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longsynth.commands.options import DEFAULT_ACCOUNTINGS, Accountings, Json, command, require_new
-from longsynth.commands.output import say
+from longsynth.commands.options import (
+    DEFAULT_ACCOUNTINGS,
+    Accountings,
+    Json,
+    command,
+    require_new,
+    say,
+)
 from longsynth.methods import DEFAULT
 from longsynth.system.errors import Code, Refused
 from longsynth.system.text import cell, json_text

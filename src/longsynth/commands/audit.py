@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longsynth.commands.options import Json
-from longsynth.commands.output import print_json, say
+from longsynth.commands.options import Json, print_json, say
 from longsynth.system.text import cell
 
 if TYPE_CHECKING:

@@ -12,8 +12,10 @@ from longsynth.commands.options import (
     Accounting,
     Json,
     command,
+    print_json,
+    say,
+    show_findings,
 )
-from longsynth.commands.output import print_json, say, show_findings
 from longsynth.system.text import cell, command_line
 
 if TYPE_CHECKING:

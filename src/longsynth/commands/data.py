@@ -17,9 +17,10 @@ from longsynth.commands.options import (
     Tables,
     cohort_on,
     command,
+    print_json,
     require_new,
+    say,
 )
-from longsynth.commands.output import print_json, say
 from longsynth.reading.formats import FORMATS
 from longsynth.system.errors import Code, Refused
 from longsynth.system.text import command_line

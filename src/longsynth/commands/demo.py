@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from longsynth.commands.options import Json, Out
-from longsynth.commands.output import print_json, say
+from longsynth.commands.options import Json, Out, print_json, say
 from longsynth.system.errors import Code, ReleaseError
 from longsynth.system.text import cell, command_line
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from longsynth.show.compare import ComparedVariable
+    from longsynth.show.plots import ComparedVariable
 
 # tab:configuration, on its first seed
 SEED, PATIENTS, EPSILON, DELTA, SYNTHETIC_SEED = 11, 720, 12.0, 1e-5, 7
@@ -37,8 +36,7 @@ def demo(
     from longsynth.release.synthetic_folder import Recipe, write_synthetic
     from longsynth.release.verify import verify
     from longsynth.sample import sample
-    from longsynth.show.compare import compare
-    from longsynth.show.plots import plot_all
+    from longsynth.show.plots import compare, plot_all
     from longsynth.show.terminal import stdout
     from longsynth.system.folders import new_folder, write_whole
     from longsynth.writing.cohort import write_cohort

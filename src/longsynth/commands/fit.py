@@ -24,9 +24,10 @@ from longsynth.commands.options import (
     Release,
     Tables,
     cohort_on,
+    print_json,
     require_local,
+    say,
 )
-from longsynth.commands.output import print_json, say
 from longsynth.methods import DEFAULT
 from longsynth.system.errors import Code, Refused
 from longsynth.system.text import as_typed, command_line

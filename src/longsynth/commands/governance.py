@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longsynth.commands.options import NewFile, command
-from longsynth.commands.output import say
+from longsynth.commands.options import NewFile, command, say
 from longsynth.system.errors import Code, Refused
 from longsynth.system.text import command_line
 

@@ -1,4 +1,4 @@
-"""How commands are typed: shared options, one-line arguments, and an example in every help text."""
+"""What commands share: options, one-line arguments, an example in every help text, and output."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from longsynth.engines.distributed import Distributed
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, NoReturn
+
+from longsynth.system.text import json_text, lines
+
+if TYPE_CHECKING:
+    from longsynth.system.errors import Finding
 
 
 class Accountings(StrEnum):
@@ -129,3 +137,44 @@ def command(
     """Register a command with an example, which its help and its usage errors show."""
     epilog = f"For example: longsynth {example}"
     return app.command(name, cls=ByExample, epilog=epilog, rich_help_panel=panel)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print our own lines. Control characters in text from outside are escaped."""
+    typer.echo(lines(text), err=err)
+
+
+def print_json(content: object) -> None:
+    """Print what `--json` promises."""
+    typer.echo(json_text(content))
+
+
+def passed(findings: Sequence["Finding"]) -> str:
+    """Say that all checks passed, and how many of them need a look."""
+    notes = sum(finding.caution for finding in findings)
+    marked = f"; read the {notes} marked NOTE before you rely on them" if notes else ""
+    return f"{len(findings)} checks passed{marked}"
+
+
+def show_findings(
+    findings: Sequence["Finding"], *, json: bool, after: str = "", failing: str
+) -> NoReturn:
+    """Print every finding and exit: with `after` if all passed, else with what not to do."""
+    failed = sum(not finding.good for finding in findings)
+    if json:
+        print_json({"holds": not failed, "findings": [asdict(finding) for finding in findings]})
+        raise typer.Exit(1 if failed else 0)
+    from rich.text import Text
+
+    from longsynth.show.terminal import stdout
+
+    console = stdout()
+    for finding in findings:
+        mark = ("NOTE", "bold yellow") if finding.caution else ("ok  ", "green")
+        mark = mark if finding.good else ("FAIL", "bold red")
+        console.print(Text.assemble(mark, f" {lines(finding.sentence)}"), soft_wrap=True)
+    if failed:
+        say(f"{failed} of {len(findings)} checks FAILED; {failing}")
+    else:
+        say(f"All {passed(findings)}.{after and ' ' + after}")
+    raise typer.Exit(1 if failed else 0)

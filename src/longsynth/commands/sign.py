@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longsynth.commands.options import Governance, Release
-from longsynth.commands.output import say
+from longsynth.commands.options import Governance, Release, say
 from longsynth.system.errors import Code, Refused
 from longsynth.system.text import command_line
 

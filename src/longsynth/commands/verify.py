@@ -6,8 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from longsynth.commands.options import BUDGET_OPTIONS, SAMPLE_OPTIONS, Governance, Json, Release
-from longsynth.commands.output import passed, print_json, say, show_findings
+from longsynth.commands.options import (
+    BUDGET_OPTIONS,
+    SAMPLE_OPTIONS,
+    Governance,
+    Json,
+    Release,
+    passed,
+    print_json,
+    say,
+    show_findings,
+)
 from longsynth.system.errors import Code, Refused
 from longsynth.system.text import as_typed, cell, command_line
 

@@ -15,9 +15,8 @@ from longsynth.methods.lines import length_rows
 from longsynth.methods.method import OpenMethod
 from longsynth.reading.records import Cohort
 from longsynth.sampling.auxiliary import masks_of
-from longsynth.sampling.lengths import lengths_of
 from longsynth.sampling.model import Model
-from longsynth.sampling.strata import population_masses, synthesis_strata
+from longsynth.sampling.strata import lengths_of, population_masses, synthesis_strata
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats
 

@@ -1,7 +1,7 @@
 """Ledger lines that several private methods share: statistic, rows, and what the noise means.
 
 The rows are read from an `Encoded` batch. How to read these lines from a bundle is in
-sampling/released.py.
+sampling/moments.py.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ from longsynth.methods.fact import Fact, weighted
 from longsynth.methods.method import Line
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
-from longsynth.sampling.lengths import length_edges
-from longsynth.sampling.released import GAP_SQUARES, GAPS, LENGTHS, MASKS, STRATA, VALUES
+from longsynth.sampling.auxiliary import GAP_SQUARES, GAPS, LENGTHS, MASKS, STRATA, VALUES
+from longsynth.sampling.strata import length_edges
 from longsynth.schema.schema import Schema, condition_matrix, largest_norm_squared
 
 LENGTHS_SHARE = Fraction(1, 20)  # a histogram is cheap to know well, and the rest depends on it

@@ -13,7 +13,6 @@ from longsynth.methods.lines import length_rows
 from longsynth.methods.method import OpenMethod
 from longsynth.reading.records import Cohort
 from longsynth.sampling.auxiliary import gaps_from, masks_from, shrunken_means
-from longsynth.sampling.lengths import SlotUse, lengths_of
 from longsynth.sampling.model import Model
 from longsynth.sampling.moments import (
     Spectrum,
@@ -23,7 +22,7 @@ from longsynth.sampling.moments import (
     residual_covariance,
 )
 from longsynth.sampling.score import ScorePath, noise_levels
-from longsynth.sampling.strata import population_masses, synthesis_strata
+from longsynth.sampling.strata import SlotUse, lengths_of, population_masses, synthesis_strata
 from longsynth.schema.schema import Schema, condition_matrix
 
 COMPONENTS = 8  # of temporal-pca

@@ -16,8 +16,7 @@ from longsynth.bundle import Bundle
 from longsynth.methods.resources import require_room_for_drawing
 from longsynth.release.folder import check_files, read_json
 from longsynth.sample import CHUNK, sample_chunks
-from longsynth.sampling.model import Model
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Model, Synthetic
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Code, Finding, ReleaseError
 from longsynth.system.folders import regular_size

@@ -1,23 +1,26 @@
 """What models share. Everything here is computed from a bundle; nothing reaches a patient."""
 
 from longsynth.encoding.scaling import Scaling
-from longsynth.sampling.auxiliary import Gaps, Masks, gaps_from, masks_from, masks_of
-from longsynth.sampling.lengths import SlotUse
-from longsynth.sampling.model import Model
-from longsynth.sampling.moments import Spectrum, clipped_spectrum, gram_of_strata, means_in_use
-from longsynth.sampling.released import (
+from longsynth.sampling.auxiliary import (
     GAP_SQUARES,
     GAPS,
     LENGTHS,
     MASKS,
     STRATA,
     VALUES,
+    Gaps,
+    Masks,
+    gaps_from,
+    masks_from,
+    masks_of,
     noise_in_mean,
     released_lengths,
     unconditional_parts,
 )
+from longsynth.sampling.model import Model
+from longsynth.sampling.moments import Spectrum, clipped_spectrum, gram_of_strata, means_in_use
 from longsynth.sampling.score import ScorePath, noise_levels
-from longsynth.sampling.strata import population_masses, synthesis_strata
+from longsynth.sampling.strata import SlotUse, population_masses, synthesis_strata
 from longsynth.schema.schema import condition_matrix
 
 __all__ = [

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from longsynth.bundle import Bundle, per_unit
 from longsynth.encoding.scaling import Scaling
-from longsynth.sampling.lengths import SlotUse
 from longsynth.sampling.moments import means_in_use
 from longsynth.sampling.score import Draws
+from longsynth.sampling.strata import AllSlots, Lengths, SlotUse, lengths_of
 from longsynth.schema.record import Layout
 from longsynth.schema.schema import Schema, condition_matrix
 from longsynth.system.arrays import Bools, Floats, Ints
@@ -110,3 +111,34 @@ def masks_of(missing: Floats, schema: Schema) -> Masks:
 def same_for_all(means: Floats, schema: Schema) -> Floats:
     """The same row for every stratum."""
     return np.tile(means, (len(schema.strata), 1))
+
+
+STRATA, VALUES, MASKS, GAPS, GAP_SQUARES = "strata", "values", "masks", "gaps", "gap squares"
+LENGTHS = "lengths"
+
+
+def noise_in_mean(bundle: Bundle, name: str) -> float:
+    """The standard deviation of the noise in a released mean over patients, in natural units."""
+    entry = bundle.released[name].entry
+    return entry.sigma / (per_unit(entry.statistic) * bundle.patients)
+
+
+def released_lengths(bundle: Bundle) -> Lengths | AllSlots:
+    """Return the lengths that a bundle holds, read with the noise that its ledger states."""
+    released = bundle.released.get(LENGTHS)
+    if released is None:
+        return lengths_of(None, 0.0, bundle.schema)
+    lift = released.entry.statistic.lift
+    return lengths_of(released.values / lift, released.entry.sigma / lift, bundle.schema)
+
+
+def unconditional_parts(bundle: Bundle, mass: Floats) -> tuple[Lengths | AllSlots, Masks, Gaps]:
+    """Return lengths, and the same masks and gaps for every stratum."""
+    schema, lengths = bundle.schema, released_lengths(bundle)
+    slot_use, slots = SlotUse(mass, lengths.in_use), np.arange(schema.slots)
+    missing, gaps = (
+        same_for_all(bundle.mean(name)[0] / slot_use.divisor(where), schema)
+        for name, where in ((MASKS, schema.layout.cell_slot), (GAPS, slots))
+    )
+    squares = bundle.mean(GAP_SQUARES)[0]
+    return lengths, masks_from(missing, schema), gaps_from(gaps, squares, slot_use, schema)

@@ -1,7 +1,7 @@
-"""Model: what sampling needs, built from a bundle alone."""
+"""Model: what sampling needs, built from a bundle alone; and Synthetic, what it generates."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +11,33 @@ from numpy.typing import NDArray
 from longsynth.sampling.strata import Strata
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Code, Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Synthetic:
+    values: NDArray[np.float64]  # (n, T, V); meaningless where not observed
+    observed: NDArray[np.bool_]  # (n, T, V)
+    gaps: NDArray[np.float64]  # (n, T), hours
+    length: NDArray[np.int64]  # (n,)
+    group: NDArray[np.int64]  # (n,)
+    event: NDArray[np.int64]  # (n,)
+    site: NDArray[np.int64]  # (n,)
+    weight: NDArray[np.float64]  # w (n,)
+    fingerprint: str
+
+    @property
+    def patients(self) -> int:
+        return len(self.length)
+
+
+def joined(parts: Sequence[Synthetic]) -> Synthetic:
+    """Return chunks of one sample as one."""
+    arrays = {
+        field.name: np.concatenate([getattr(part, field.name) for part in parts])
+        for field in fields(Synthetic)
+        if field.name != "fingerprint"
+    }
+    return Synthetic(**arrays, fingerprint=parts[0].fingerprint)
 
 
 class Part(Protocol):

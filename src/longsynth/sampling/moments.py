@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longsynth.sampling.lengths import LEAST_SHARE, SlotUse
+from longsynth.sampling.strata import LEAST_SHARE, SlotUse
 from longsynth.system.arrays import Bools, Floats, Ints
 
 

@@ -1,4 +1,5 @@
-"""Strata of site, group and event: released masses, the floor and the weights (eq:fair)."""
+"""Strata of site, group and event: released masses, the floor and the weights (eq:fair); and how
+many slots the patients of each stratum use."""
 
 from dataclasses import dataclass
 
@@ -6,7 +7,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from longsynth.system.arrays import Floats
+from longsynth.schema.schema import Schema
+from longsynth.system.arrays import Floats, Ints
 
 NOTHING = 1e-100  # shares below it are none: dividing by them would overflow
 
@@ -57,3 +59,103 @@ def strata_of(mass: Floats, draw: Floats) -> Strata:
     """Return strata of these masses that are drawn so often; weights make up for it."""
     weight = np.divide(mass, draw, out=np.zeros_like(mass), where=draw > 0)
     return Strata(mass, draw, weight)
+
+
+MOST_BINS = 32  # with many slots, a table of every length would be mostly noise
+LEAST_SHARE = 0.05  # of the patients in a slot, as a divisor: below it a mean is mostly noise
+
+
+def length_edges(slots: int) -> Ints:
+    """Bin b holds the lengths from edge b up to but not including edge b + 1."""
+    bins = min(slots + 1, MOST_BINS)
+    return np.concatenate([[0], np.rint(np.linspace(1, slots + 1, bins)).astype(np.int64)])
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    shares: Floats  # (2, bins): of the lengths' bins, by event
+    events: Ints  # (S,): the event of each stratum
+    slots: int  # T
+
+    def draw(self, shared: Ints, rng: Generator) -> Ints:
+        """Return lengths (n,), within a bin evenly."""
+        cumulative = np.cumsum(self.shares, axis=1)[self.events[shared]]
+        place = (cumulative < rng.random((len(shared), 1))).sum(axis=1)
+        edges = length_edges(self.slots)
+        low, high = edges[:-1], edges[1:]
+        place = np.minimum(place, len(low) - 1)
+        within = (rng.random(len(shared)) * (high - low)[place]).astype(np.int64)
+        return np.asarray(low[place] + within)
+
+    @property
+    def chances(self) -> Floats:
+        """(2, T + 1): of each length, by event."""
+        edges = length_edges(self.slots)
+        bin_of = np.searchsorted(edges, np.arange(self.slots + 1), side="right") - 1
+        return np.asarray(self.shares[:, bin_of] / np.diff(edges)[bin_of])
+
+    @property
+    def in_use(self) -> Floats:
+        """(S, T): the chance that a patient of a stratum uses a slot."""
+        return np.asarray(1 - np.cumsum(self.chances, axis=1)[:, :-1])[self.events]
+
+
+@dataclass(frozen=True, slots=True)
+class AllSlots:
+    """Every patient uses every slot."""
+
+    strata: int
+    slots: int
+
+    def draw(self, shared: Ints, rng: Generator) -> Ints:
+        return np.full(len(shared), self.slots)
+
+    @property
+    def in_use(self) -> Floats:
+        return np.ones((self.strata, self.slots))
+
+
+def lengths_of(counts: Floats | None, noise: float, schema: Schema) -> Lengths | AllSlots:
+    """Return lengths from counts of patients by event and bin (2 · bins,), each with noise of this
+    standard deviation; None where the schema says that all slots are used.
+
+    The two events' tables are shrunk toward their pooled table, by as much of their difference as
+    the noise explains (positive-part James-Stein).
+    """
+    if counts is None:
+        return AllSlots(len(schema.strata), schema.slots)
+    table = counts.reshape(2, -1)
+    pooled = _share(table.sum(axis=0))
+    sizes = np.maximum(table.sum(axis=1, keepdims=True), 1.0)
+    apart = table - sizes * pooled
+    spread = (apart**2).sum(axis=1, keepdims=True)
+    expected = noise**2 * table.shape[1]
+    keep = np.clip(1 - expected / np.maximum(spread, 1e-300), 0.0, 1.0) if noise else 1.0
+    mixed = sizes * pooled + keep * apart
+    return Lengths(np.stack([_share(row) for row in mixed]), schema.strata[:, 2], schema.slots)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotUse:
+    """Which share of the patients uses each slot: the divisor of sums over all patients."""
+
+    mass: Floats  # p (S,)
+    shares: Floats  # (S, T): of each stratum
+
+    def of(self, slot: Ints) -> Floats:
+        """(S, d): the share that uses each column's slot; all use a static variable, slot -1."""
+        return np.where(slot >= 0, self.shares[:, slot], 1.0)
+
+    def divisor(self, slot: Ints) -> Floats:
+        """(d,): the share of all patients, but never so small that it would raise the noise."""
+        return np.maximum(self.mass @ self.of(slot), LEAST_SHARE)
+
+
+def _share(counts: Floats) -> Floats:
+    positive = np.maximum(counts, 0.0)
+    total = positive.sum()
+    if total > 0:
+        return np.asarray(positive / total)
+    even = np.zeros(len(counts))
+    even[-1] = 1.0  # no evidence at all: the longest
+    return even

@@ -17,8 +17,8 @@ ON_ATTACKS = (
     "by chance."
 )
 NO_CANARIES = (
-    "Canaries were not run: they need new fits. Type `longsynth audit … --canary RUN` with the run "
-    "that the synthetic patients come from."
+    "Canaries were not run: they need new fits. To run them, give the audit the run that the "
+    "synthetic patients come from."
 )
 ON_CANARIES = (
     "One extreme patient replaced four training patients, one, and none, and the run's method ({}) "

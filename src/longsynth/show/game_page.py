@@ -134,7 +134,7 @@ def report_tables(report: GameReport) -> str:
 
 
 def report_page(report: GameReport, played: str) -> str:
-    """The page that `--out` writes."""
+    """The page about one game, as Markdown."""
     lines = [
         f"- {markdown(line[2:])}" if line.startswith("- ") else f"{markdown(line)}\n"
         for line in verdict(report)

@@ -45,12 +45,6 @@ class Code(StrEnum):
     OVER_BUDGET = "over-budget"
     STATISTIC_UNUSABLE = "statistic-unusable"
     TOO_FINE_TO_SUM = "too-fine-to-sum"
-    # schema
-    SCHEMA_INVALID = "schema-invalid"
-    # methods
-    CONDITION_UNKNOWN = "condition-unknown"
-    DEPENDENT_ROWS = "dependent-rows"
-    METHOD_FAULTY = "method-faulty"
     # schema, reading and writing
     COHORT_INCOMPLETE = "cohort-incomplete"
     COLUMN_MISSING = "column-missing"
@@ -65,13 +59,18 @@ class Code(StrEnum):
     PACKAGE_MISSING = "package-missing"
     PATIENT_IDS = "patient-ids"
     RECIPE_INVALID = "recipe-invalid"
+    SCHEMA_INVALID = "schema-invalid"
     SOURCE_INCOMPLETE = "source-incomplete"
-    SPARK_FAILED = "spark-failed"
+    # methods, engines and sampling
+    CONDITION_UNKNOWN = "condition-unknown"
+    DEPENDENT_ROWS = "dependent-rows"
     ENGINE_UNSUITED = "engine-unsuited"
+    METHOD_FAULTY = "method-faulty"
     METHOD_UNKNOWN = "method-unknown"
     METHOD_UNSUITED = "method-unsuited"
     METHOD_UNUSABLE = "method-unusable"
     SAMPLE_UNUSABLE = "sample-unusable"
+    SPARK_FAILED = "spark-failed"
     TOO_LARGE = "too-large"
     UNIT_UNKNOWN = "unit-unknown"
     # data frames
@@ -80,11 +79,11 @@ class Code(StrEnum):
     NOT_FITTED = "not-fitted"
     # files
     FILE_UNREADABLE = "file-unreadable"
+    NO_ROOM = "no-room"
     OUTPUT_BUSY = "output-busy"
     OUTPUT_EXISTS = "output-exists"
     OUTPUT_NOT_WRITTEN = "output-not-written"
     PROCESS_KILLED = "process-killed"
-    NO_ROOM = "no-room"
     # release
     BUDGET_MISSING = "budget-missing"
     FOLDER_UNKNOWN = "folder-unknown"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longsynth.audit.attacks.records import Scale, nearest, records
+from longsynth.audit.attacks.membership import Scale, nearest, records
 from longsynth.audit.metric import Metric, Score, scored
 from longsynth.audit.view import categorical, columns_of
 from longsynth.schema.record import Trajectories

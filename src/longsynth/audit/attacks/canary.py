@@ -16,7 +16,7 @@ from math import exp
 
 import numpy as np
 
-from longsynth.audit.attacks.records import Scale, records
+from longsynth.audit.attacks.membership import Scale, records
 from longsynth.audit.metric import Metric, Score, scored
 from longsynth.audit.ranking import Ranking
 from longsynth.privacy.budget import Budget, epsilon_of

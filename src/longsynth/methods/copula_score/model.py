@@ -66,10 +66,9 @@ from longsynth.methods.copula_score.settings import (
     Settings,
     Sizes,
 )
-from longsynth.sampling.lengths import Lengths
-from longsynth.sampling.model import Model
+from longsynth.sampling.model import Model, Synthetic
 from longsynth.sampling.score import Draws, ScorePath, independent, noise_levels
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.strata import Lengths
 from longsynth.system.arrays import Floats, Ints
 
 KNOTS = 400  # of a map from latent numbers to ranks

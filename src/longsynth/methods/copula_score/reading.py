@@ -24,8 +24,8 @@ from longsynth.methods.copula_score.settings import (
     Sizes,
     measure_weights,
 )
-from longsynth.sampling.lengths import AllSlots, Lengths
-from longsynth.sampling.released import STRATA, noise_in_mean, released_lengths
+from longsynth.sampling.auxiliary import STRATA, noise_in_mean, released_lengths
+from longsynth.sampling.strata import AllSlots, Lengths
 from longsynth.system.arrays import Floats
 
 LEAST_RATE = 0.002  # of observed cells: no variable is never, and none always observed

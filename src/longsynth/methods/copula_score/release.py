@@ -42,7 +42,7 @@ from longsynth.methods.method import Line, Stage
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution, Rows
 from longsynth.reading.records import Cohort
-from longsynth.sampling.released import STRATA
+from longsynth.sampling.auxiliary import STRATA
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from longsynth.methods.copula_score.channels import channel_number, measures_of
 from longsynth.methods.copula_score.features import Lags, time_shapes
-from longsynth.sampling.released import LENGTHS, STRATA
+from longsynth.sampling.auxiliary import LENGTHS, STRATA
 from longsynth.schema.schema import Schema
 
 EVENT = "event"

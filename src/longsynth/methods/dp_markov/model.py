@@ -15,8 +15,8 @@ from longsynth.methods.dp_markov.settings import (
     moving,
     widest,
 )
+from longsynth.sampling.auxiliary import STRATA, unconditional_parts
 from longsynth.sampling.model import Model
-from longsynth.sampling.released import STRATA, unconditional_parts
 from longsynth.sampling.strata import population_masses, strata_of
 from longsynth.system.arrays import Floats, Ints
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from longsynth.sampling.released import GAP_SQUARES, GAPS, MASKS, STRATA
+from longsynth.sampling.auxiliary import GAP_SQUARES, GAPS, MASKS, STRATA
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 from longsynth.system.arrays import Floats, Ints

@@ -5,12 +5,11 @@ import numpy as np
 from longsynth.bundle import Bundle
 from longsynth.encoding.scaling import Scaling
 from longsynth.methods.dp_score.settings import SQUARES
-from longsynth.sampling.lengths import SlotUse
+from longsynth.sampling.auxiliary import STRATA, VALUES, unconditional_parts
 from longsynth.sampling.model import Model
 from longsynth.sampling.moments import Spectrum, gram_of_strata, means_in_use, residual_variance
-from longsynth.sampling.released import STRATA, VALUES, unconditional_parts
 from longsynth.sampling.score import ScorePath, noise_levels
-from longsynth.sampling.strata import population_masses, synthesis_strata
+from longsynth.sampling.strata import SlotUse, population_masses, synthesis_strata
 from longsynth.schema.schema import condition_matrix
 
 

@@ -7,8 +7,17 @@ import numpy as np
 from longsynth.bundle import Bundle
 from longsynth.encoding.scaling import Scaling
 from longsynth.methods.trust.settings import CONDITIONS, JOINT, SECOND
-from longsynth.sampling.auxiliary import gaps_from, masks_from, shrunken_means
-from longsynth.sampling.lengths import SlotUse
+from longsynth.sampling.auxiliary import (
+    GAP_SQUARES,
+    GAPS,
+    MASKS,
+    STRATA,
+    VALUES,
+    gaps_from,
+    masks_from,
+    released_lengths,
+    shrunken_means,
+)
 from longsynth.sampling.model import Model
 from longsynth.sampling.moments import (
     block_band,
@@ -18,9 +27,8 @@ from longsynth.sampling.moments import (
     positive_part,
     residual_covariance,
 )
-from longsynth.sampling.released import GAP_SQUARES, GAPS, MASKS, STRATA, VALUES, released_lengths
 from longsynth.sampling.score import ScorePath, noise_levels
-from longsynth.sampling.strata import population_masses, synthesis_strata
+from longsynth.sampling.strata import SlotUse, population_masses, synthesis_strata
 from longsynth.schema.schema import condition_matrix
 from longsynth.system.arrays import Floats, Ints
 

@@ -15,7 +15,7 @@ from longsynth.methods.method import Line, Stage
 from longsynth.methods.trust.settings import CONDITIONS, CONDITIONS_SHARE, JOINT, SECOND, SHARES
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic
 from longsynth.privacy.sums import Contribution
-from longsynth.sampling.released import STRATA, VALUES
+from longsynth.sampling.auxiliary import STRATA, VALUES
 from longsynth.schema.schema import Schema, condition_matrix, largest_norm_squared
 
 

@@ -1,6 +1,6 @@
 """What release and model of `trust` share: line names and shares. The schema has its constants."""
 
-from longsynth.sampling.released import GAP_SQUARES, GAPS, MASKS, STRATA, VALUES
+from longsynth.sampling.auxiliary import GAP_SQUARES, GAPS, MASKS, STRATA, VALUES
 
 SECOND, CONDITIONS, JOINT = "second", "conditions", "joint"
 

@@ -1,7 +1,10 @@
-"""Building a dossier: read a release, render its page, and write whole files."""
+"""Building a dossier: read a release, render its page, and write whole files, also as PDF."""
 
+import os
+import subprocess
 from hashlib import sha256
 from pathlib import Path
+from shutil import which
 
 from longsynth.govern.form import load_form
 from longsynth.govern.keys import SIGNATURE, is_signed, read_signature
@@ -9,7 +12,6 @@ from longsynth.methods.registry import model_of, private_method
 from longsynth.release.folder import ALLOWED, load_release, read_file, read_release
 from longsynth.show.dossier.audited.audit_file import read_audit
 from longsynth.show.dossier.page import internal_page, public_page
-from longsynth.show.dossier.pdf import browser, write_pdf
 from longsynth.show.dossier.public.facts import Facts, Form, Signed, generate_population
 from longsynth.show.form_page import sections
 from longsynth.system.errors import Code, Refused, ReleaseError
@@ -128,3 +130,49 @@ def _form(path: Path, named: str | None) -> Form:
             "Give the form of that fit, or leave it out.",
         )
     return Form(form.says.study.title, tuple(sections(form.says)))
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+FLAGS = (
+    "--headless",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-pdf-header-footer",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+)
+TIMEOUT = 300  # seconds
+REMEDY = "open the HTML file in a browser and print it there."
+
+
+def browser() -> str:
+    """Return the path of an installed browser."""
+    installed = next((path for name in BROWSERS if (path := which(name))), None)
+    if installed is None:
+        problem = "A PDF needs Chromium or Chrome on the PATH, and there is none."
+        raise Refused(Code.PDF_UNAVAILABLE, problem, f"Install one, or do without: {REMEDY}")
+    return installed
+
+
+def write_pdf(page: Path, out: Path) -> None:
+    """Print a page to `out`, as a browser does on paper."""
+    program = browser()
+    root = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium has no sandbox for root
+    with ScratchFolder() as profile:
+        command = [
+            program,
+            *FLAGS,
+            *root,
+            f"--user-data-dir={profile.path}",
+            f"--print-to-pdf={out.resolve()}",
+            page.resolve().as_uri(),
+        ]
+        try:
+            subprocess.run(command, check=True, capture_output=True, timeout=TIMEOUT)
+        except (subprocess.SubprocessError, OSError):
+            out.unlink(missing_ok=True)
+    if not out.exists():
+        problem = f"{Path(program).name} could not print the page."
+        raise Refused(Code.PDF_UNAVAILABLE, problem, f"Instead, {REMEDY}")

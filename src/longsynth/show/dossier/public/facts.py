@@ -13,8 +13,7 @@ from longsynth.bundle import Bundle
 from longsynth.govern.provenance import Provenance
 from longsynth.privacy.ledger import Released
 from longsynth.sample import sample
-from longsynth.sampling.model import Model
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Model, Synthetic
 
 PATIENTS, SEED = 4000, 2026  # behind every chart; public, so that anyone gets the same patients
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from longsynth.audit.description import level_names
-from longsynth.sampling.synthetic import Synthetic
+from longsynth.sampling.model import Synthetic
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 from longsynth.show.dossier.charts.lines import readings
