@@ -30,7 +30,8 @@ app = typer.Typer(
 
 FIRST_COMMANDS = {
     "I want to see it work": ("longsynth demo",),
-    "I have patient data": (
+    "I have an export of patient data": ("longsynth recipe new ward.csv --out recipe.yaml",),
+    "I want to know what it would cost": (
         "longsynth schema new --columns patient_id,time,heart_rate,crp --out schema.yaml",
         "longsynth plan schema.yaml --patients 5000 --epsilon 4 --delta 1e-6",
     ),
