@@ -6,6 +6,7 @@ import subprocess
 import sys
 from html import unescape
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -42,8 +43,25 @@ def test_no_page_asks_another_host_for_anything(site: Path) -> None:
         assert not FETCHED.search(path.read_text("utf-8")), path
 
 
+def test_every_link_works_when_the_site_is_opened_from_a_folder(site: Path) -> None:
+    pages = [page for page in site.rglob("*.html") if page.name != "404.html"]  # for servers alone
+    checked = 0
+    for page in pages:
+        text = page.read_text("utf-8")
+        for link in re.findall(r"""<[a-z]+\b[^>]*?\s(?:href|src)=["']?([^"' >]+)""", text):
+            if re.match(r"[a-z]+:", link):
+                continue
+            path, _, anchor = unquote(unescape(link)).partition("#")
+            target = page.parent / path if path else page
+            assert target.is_file(), f"{page.name}: {link}"
+            if anchor and target.suffix == ".html":
+                assert f'id="{anchor}"' in target.read_text("utf-8"), f"{page.name}: {link}"
+            checked += 1
+    assert checked > 1000
+
+
 def test_every_formula_is_drawn(site: Path) -> None:
-    text = (site / "privacy/index.html").read_text("utf-8")
+    text = (site / "privacy.html").read_text("utf-8")
     content = text[text.index("<article") : text.index("</article")]
     assert content.count("<math") > 200
     assert "arithmatex" not in text
@@ -75,7 +93,7 @@ def test_every_page_is_in_the_navigation_and_every_public_name_in_the_reference(
     listed = (ROOT / "mkdocs.yml").read_text("utf-8")
     for page in (page for page in PAGES if page.parent == ROOT / "docs"):
         assert re.search(rf"[ :]{page.name}$", listed, re.MULTILINE), page
-    reference = (site / "api/index.html").read_text("utf-8")
+    reference = (site / "api.html").read_text("utf-8")
     errors = {"CohortError", "OverBudget", "ReleaseError", "SchemaError"}  # under Refused
     for name in set(longsynth.__all__) - errors - {"METHODS"}:
         assert re.search(rf'id="longsynth\.[\w.]*\b{name}"', reference), name
