@@ -6,10 +6,12 @@ import subprocess
 import sys
 from html import unescape
 from pathlib import Path
+from shutil import which
 from urllib.parse import unquote
 
 import pytest
 
+from longsynth.show.dossier.pdf import BROWSERS
 from pages.blocks import PAGES, ROOT
 
 pytest.importorskip("mkdocs", reason="the site needs longsynth[docs]")
@@ -58,6 +60,24 @@ def test_every_link_works_when_the_site_is_opened_from_a_folder(site: Path) -> N
                 assert f'id="{anchor}"' in target.read_text("utf-8"), f"{page.name}: {link}"
             checked += 1
     assert checked > 1000
+
+
+def test_search_works_when_the_site_is_opened_from_a_folder(site: Path) -> None:
+    api = pytest.importorskip("playwright.sync_api", reason="a browser is driven with Playwright")
+    program = next((path for name in BROWSERS if (path := which(name))), None)
+    if program is None:
+        pytest.skip("there is no Chromium or Chrome")
+    with api.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = chromium.new_page()
+        page.goto((site / "tutorial.html").as_uri())
+        page.locator(".md-search__input").fill("dossier")
+        page.locator(".md-search-result__link").first.wait_for(state="attached")
+        found = [
+            link.get_attribute("href") for link in page.locator(".md-search-result__link").all()
+        ]
+        chromium.close()
+    assert (site / "dossier.html").as_uri() in found
 
 
 def test_every_formula_is_drawn(site: Path) -> None:
