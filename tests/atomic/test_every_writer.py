@@ -30,6 +30,7 @@ FILE = "through whole_file"
 TEMPORARY = "into a temporary folder"
 OWN = "with a rule of its own, tested beside it"
 KNOWN = {
+    "reading/split.py": FOLDER,
     "show/audit_files.py": FILE,
     "show/audit_plots.py": FOLDER,
     "longsynth_lab/paper/artefacts.py": TEMPORARY,  # plots, then put in place by write_whole

@@ -34,9 +34,9 @@ def work(tmp_path: Path) -> Path:
         "control": simulate(50, seed=4),
         "drawn": weighted(simulate(100, seed=3), np.ones(100)),
     }
-    for name, cohort in cohorts.items():
+    for number, (name, cohort) in enumerate(cohorts.items()):
         (tmp_path / name).mkdir()
-        write_cohort(tmp_path / name, schema, [cohort])
+        write_cohort(tmp_path / name, schema, [cohort], first=1000 * number + 1)
     return tmp_path
 
 

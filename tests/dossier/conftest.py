@@ -63,7 +63,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     schema = hostile_schema()
     for name, patients, seed in (("train", 160, 1), ("test", 120, 2)):
         (work / name).mkdir()
-        write_cohort(work / name, schema, [ward_cohort(patients, seed)])
+        write_cohort(work / name, schema, [ward_cohort(patients, seed)], first=1000 * seed + 1)
     book = init_book(work / "book.db")
     book.grant("ward", Budget(8.0, 1e-5))
     fit(work, "run", book=work / "book.db", dataset="ward", fitted_by="A. Fitter")

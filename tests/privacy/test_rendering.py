@@ -275,7 +275,7 @@ def test_a_suggested_command_has_the_folder_as_one_word(
     given = {
         ("status", "--", name): 3,
         ("check", "--", name): 1,
-        ("status", "--", f"run/{name}"): 3,
+        ("status", "--", f"run/{name}"): 4,
         ("status", "--", f"synthetic/{name}"): 1,
         ("schema", "new", "--columns=patient_id,hr", f"--out={name}.yaml"): 1,
         ("keygen", f"--out={name}.key"): 1,
@@ -364,7 +364,7 @@ def test_a_folder_beside_a_run_cannot_write_a_line_of_its_own(made: Path, tmp_pa
     assert code == 0, said
     assert printable_lines(said)
     after = said.partition("Next:\n")[2].splitlines()
-    assert len(after) == len(next_commands(status_of(work / "run"))) == 3
+    assert len(after) == len(next_commands(status_of(work / "run"))) == 4
     assert all(line.startswith("  longsynth ") for line in after)
     code, said = run("status", work / "run", "--json")
     assert printable_lines(said)

@@ -129,6 +129,29 @@ def test_numbers_in_unknown_units_are_counted_and_not_guessed(tmp_path: Path) ->
     assert not any("spoons" in note for note in notes)
 
 
+def test_a_cell_that_does_not_split_is_counted_and_not_taken_for_every_part(
+    tmp_path: Path,
+) -> None:
+    good = [f"{i};13/04/2024;M;0;12{i}/8{i}" for i in range(10)]
+    path = _export(tmp_path, "MRN;Date;Sex;Died;BP", *good)
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(settled(first_recipe([path])), encoding="utf-8")
+    for cell in ("121", "121/71/5", "121/"):
+        path = _export(tmp_path, "MRN;Date;Sex;Died;BP", *good, f"odd;14/04/2024;F;1;{cell}")
+        folder = tmp_path / cell.replace("/", "-")
+        notes = import_table([path], recipe, folder).notes
+        assert any("diastolic_bp 1" in note for note in notes), cell
+        rows = pq.read_table(folder / "observations.parquet").to_pylist()
+        (odd,) = [row for row in rows if row["patient_id"] == "odd"]
+        assert odd["diastolic_bp"] is None, cell
+
+
+def test_the_export_that_the_pages_use_is_what_its_script_writes(tmp_path: Path) -> None:
+    _maker().ward(tmp_path, default_rng(2024))
+    shipped = ROOT / "examples/exports/ward.csv"
+    assert shipped.read_bytes() == (tmp_path / "ward.csv").read_bytes()
+
+
 def test_no_message_of_an_import_repeats_a_cell(tmp_path: Path) -> None:
     path = _export(
         tmp_path,

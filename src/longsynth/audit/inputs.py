@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from longsynth.reading.cohort_folder import read_cohort
 from longsynth.reading.parquet import column_types
 from longsynth.reading.records import Cohort
+from longsynth.reading.split import shared_patients
 from longsynth.sampling.model import Synthetic
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats
@@ -18,6 +19,20 @@ from longsynth.system.errors import Code, CohortError, Refused
 from longsynth.system.reader_errors import without_cells
 
 CORRECT = "Correct the weights, or generate the patients again with `longsynth sample`."
+
+
+def require_strangers(train: Path, others: dict[str, Path]) -> None:
+    """Refuse a cohort that is called held-out, but has patients of the training cohort."""
+    for name, cohort in others.items():
+        if shared_patients(train, cohort):
+            raise Refused(
+                Code.NOT_HELD_OUT,
+                f"the {name} cohort {cohort} has patient ids of the training cohort {train}, and "
+                "fitted patients are not held out.",
+                "Hold patients out before the fit, with `longsynth split`, and fit the rest. If "
+                "they are different people who happen to have the same ids, give one cohort other "
+                "ids.",
+            )
 
 
 def require_agreement(schemas: dict[str, Schema]) -> Schema:

@@ -114,8 +114,14 @@ def simulate(
     from longsynth.writing.cohort import write_cohort
 
     with new_folder(out) as scratch:
-        write_cohort(scratch, simulated_schema(), draw(patients, seed=seed).batches(16_384))
+        batches = draw(patients, seed=seed).batches(16_384)
+        write_cohort(scratch, simulated_schema(), batches, first=_first_id(seed))
     say(f"Wrote {patients:,} simulated patients to {out}.\nNext: {command_line('check', out)}")
+
+
+def _first_id(seed: int) -> int:
+    """Patients of two seeds are different people, so their ids differ."""
+    return seed % 1_000_000 * 1_000_000_000 + 1
 
 
 def methods(json: Json = False) -> None:

@@ -148,9 +148,16 @@ def next_commands(state: "FolderStatus") -> tuple[str, ...]:
             if state.synthetic
             else command_line("sample", state.source, *SAMPLE_OPTIONS, "synthetic")
         )
-        sign = command_line("sign", state.source, "--key", "KEY")
-        signed = state.facts["signed"]
-        return (command_line("ledger", state.source), after, *(() if signed else (sign,)))
+        return (
+            *(
+                ()
+                if state.facts["signed"]
+                else (command_line("sign", state.source, "--key", "KEY"),)
+            ),
+            command_line("dossier", folder, "--out", "dossier.html"),
+            command_line("ledger", state.source),
+            after,
+        )
     if state.kind == "not private":
         return (command_line("sample", state.source, *SAMPLE_OPTIONS, "drawn"),)
     if state.kind == "synthetic":

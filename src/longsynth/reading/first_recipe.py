@@ -8,7 +8,6 @@ with a slash between them.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,9 @@ import yaml
 
 from longsynth.reading.export import Export, date_formats, is_split, look_at
 from longsynth.reading.units import is_unit
-from longsynth.schema.catalogue import Known, catalogue, folded, known
+from longsynth.schema.catalogue import Known, folded, known
+from longsynth.schema.column_words import is_called, known_anywhere
+from longsynth.schema.column_words import words as column_words
 from longsynth.system.errors import Code, CohortError
 
 HEAD = """\
@@ -33,6 +34,7 @@ TWO_UNITS = {  # measured in different units in different countries
     "ldl_cholesterol", "magnesium", "phosphate", "triglycerides", "urea_nitrogen", "uric_acid",
     "bilirubin", "bilirubin_direct", "body_weight", "height",
 }  # fmt: skip
+ROLES = ("id", "time", "birth_date", "sex", "outcome")
 LABELS = {  # a column's meaning: the record's name, the column's use and the levels
     "sex": ("group", "group", ("male", "female")),
     "outcome": ("event", "outcome", ("no", "yes")),
@@ -50,7 +52,7 @@ class _Draft:
 
 def first_recipe(paths: Sequence[Path], name: str = "my cohort") -> str:
     """Return commented YAML. It is a recipe once everything marked is settled."""
-    words = _words()
+    words = column_words()
     exports = [look_at(path, words["missing"]) for path in paths]
     draft = _Draft()
     tables = [line for export in exports for line in _table(export, draft, words)]
@@ -119,7 +121,7 @@ def _long_columns(export: Export, words: dict[str, Any]) -> dict[str, str]:
     uses: dict[str, str] = {}
     for column in export.cells:
         for use in ("name", "value", "unit"):
-            if folded(column) in map(folded, words[use]) and use not in uses.values():
+            if is_called(column, use) and use not in uses.values():
                 uses[column] = use
     return uses if {"name", "value"} <= set(uses.values()) else {}
 
@@ -150,7 +152,7 @@ def _column(
 ) -> tuple[dict[str, Any], str]:
     """Return what a column is used for, and a comment with a mark where a person must decide."""
     bare, unit = _name_and_unit(column)
-    role = _role(bare, words)
+    role = _role(bare)
     if unit_of:
         return {"use": "unit"}, ""
     if role == "id" and "id" not in used:
@@ -172,7 +174,7 @@ def _column(
         draft.labels[label] = meant
         written, note = _spelling(cells, words[f"{role} levels"])
         return {"use": use, "levels": dict(zip(written, meant, strict=True))}, note
-    match = known(bare) or _foreign(bare, words)
+    match = known_anywhere(bare)
     if is_split(cells) and (match is None or match.variable.name in BLOOD_PRESSURE):
         for name in BLOOD_PRESSURE:
             entry = known(name)
@@ -221,23 +223,8 @@ def _name_and_unit(column: str) -> tuple[str, str]:
     return column, ""
 
 
-def _role(name: str, words: dict[str, Any]) -> str | None:
-    return next(
-        (
-            r
-            for r in ("id", "time", "birth_date", "sex", "outcome")
-            if folded(name) in map(folded, words[r])
-        ),
-        None,
-    )
-
-
-def _foreign(name: str, words: dict[str, Any]) -> Known | None:
-    """The catalogue's entry for a name in another language."""
-    meant = next(
-        (m for m, names in words["variables"].items() if folded(name) in map(folded, names)), ""
-    )
-    return next((entry for entry in catalogue() if entry.variable.name == meant), None)
+def _role(name: str) -> str | None:
+    return next((role for role in ROLES if is_called(name, role)), None)
 
 
 def _is_unit_column(column: str, cells: Sequence[str], words: dict[str, Any]) -> bool:
@@ -249,12 +236,6 @@ def _unit_column_after(column: str, export: Export, words: dict[str, Any]) -> st
     names = list(export.cells)
     after = names[names.index(column) + 1 :][:1]
     return after[0] if after and _is_unit_column(after[0], export.cells[after[0]], words) else ""
-
-
-def _words() -> dict[str, Any]:
-    text = (files("longsynth.reading") / "export_words.yaml").read_text("utf-8")
-    words: dict[str, Any] = yaml.safe_load(text)
-    return words
 
 
 def _flow(value: object) -> str:

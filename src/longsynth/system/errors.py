@@ -96,6 +96,7 @@ class Code(StrEnum):
     SYNTHETIC_ALTERED = "synthetic-altered"
     # audit
     AUDIT_UNUSABLE = "audit-unusable"
+    NOT_HELD_OUT = "not-held-out"
     TOO_FEW_TRIALS = "too-few-trials"
     WEIGHTS_UNUSABLE = "weights-unusable"
     # govern

@@ -31,14 +31,17 @@ ASIDE = ".part-"  # prefix of the folder where a part is first written
 Tables = Mapping[str, Callable[[Trajectories, Ints], pa.Table]]
 
 
-def write_cohort(folder: Path | str, schema: Schema, chunks: Iterable[Trajectories]) -> None:
-    """Write observations.parquet, patients.parquet and schema.yaml, chunk by chunk.
+def write_cohort(
+    folder: Path | str, schema: Schema, chunks: Iterable[Trajectories], *, first: int = 1
+) -> None:
+    """Write observations.parquet, patients.parquet and schema.yaml, chunk by chunk. Patients are
+    numbered from `first` on.
 
     The schema comes last: without it, a folder where writing stopped is not taken for a cohort,
     even if both tables are closed.
     """
     folder = Path(folder)
-    write_tables(folder, chunks, cohort_tables(schema))
+    write_tables(folder, chunks, cohort_tables(schema), first=first)
     write_schema(folder, schema)
 
 

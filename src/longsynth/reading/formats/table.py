@@ -177,7 +177,7 @@ def _text(place: Place, table: ExportTable, recipe: Recipe) -> str:
         mark = literal(place.cells.split)
         whole = f"len(string_split({text}, {mark})) = {len(place.cells.into)}"
         part = f"trim(split_part({text}, {mark}, {place.part}))"
-        text = f"CASE WHEN {whole} THEN {part} ELSE {text} END"
+        text = f"CASE WHEN {whole} THEN {part} ELSE '?' || {text} END"  # no number
     if place.name:
         named = literal(place.name.strip().casefold())
         text = f"CASE WHEN lower(trim({quoted(table.used('name')[0])})) = {named} THEN {text} END"
