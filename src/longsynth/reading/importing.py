@@ -68,6 +68,10 @@ def import_cohort(
 
     This runs on the private side. What it returns and says is for the data steward, and it quotes
     no cell.
+
+    >>> import longsynth
+    >>> longsynth.import_cohort("events", "hospital", "cohort/schema.yaml", "imported").patients
+    200
     """
     loaded, adapter = load_schema(schema), input_format(form).load()
     return _import(

@@ -130,6 +130,10 @@ def run_fit(
     A private method needs a budget. Any other takes none, and writes RUN/internal only. A fit that
     the governance form does not allow is refused before the book is charged. The book is charged
     before noise is drawn: from then on the budget is spent, even if the fit fails.
+
+    >>> import longsynth
+    >>> longsynth.run_fit("cohort", "second", epsilon=4, delta=1e-5, method="dp-score")
+    Bundle(dp-score, 200 patients, ε = 4, δ = 1e-05, 796 numbers in 6 lines)
     """
     _require_consistent(method, epsilon, delta, book, dataset, governance or fitted_by)
     if fitted_by is not None:

@@ -58,6 +58,10 @@ def verify(
 
     With a public `key`, the release must be signed with it. With `governance`, it must have been
     fitted under that form and comply with it.
+
+    >>> import longsynth
+    >>> all(finding.good for finding in longsynth.verify("run/release"))
+    True
     """
     synthetic_path, key_path, form_path = (
         Path(p) if p is not None else None for p in (synthetic, key, governance)

@@ -46,6 +46,9 @@ class Model:
     fingerprint: str  # of the bundle it was built from
     shared: SharedDraw = by_stratum
 
+    def __repr__(self) -> str:  # no number: a baseline without privacy learns real ones
+        return f"Model({self.schema.name!r}, {len(self.strata.mass)} strata)"
+
     def conditioned(self, where: Mapping[str, str]) -> Strata:
         """Return the strata of some levels of group, event or site alone."""
         for what, level in where.items():

@@ -23,6 +23,10 @@ class Synthetic:
     def patients(self) -> int:
         return len(self.length)
 
+    def __repr__(self) -> str:  # no value: a baseline without privacy repeats real ones
+        patients, slots, variables = self.values.shape
+        return f"Synthetic({patients:,} patients, {slots} slots, {variables} variables)"
+
 
 def joined(parts: Sequence[Synthetic]) -> Synthetic:
     """Return chunks of one sample as one."""
