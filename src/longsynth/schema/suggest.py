@@ -5,6 +5,7 @@ Only names and SDV's types of columns are used. What they cannot tell stays an o
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,14 +70,15 @@ def _of_names(columns: Iterable[str], patients: Iterable[str] | None) -> Columns
 
 
 def _metadata(path: Path) -> Mapping[str, Any]:
-    try:
+    """Read a file that may be another one by mistake: no error carries its text."""
+    with suppress(OSError, ValueError):
         content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        problem = f"{path} cannot be read as JSON."
-        raise Refused(
-            Code.FILE_UNREADABLE, problem, "Give a JSON file that SDV wrote with save_to_json."
-        ) from error
-    return content if isinstance(content, dict) else {}
+        return content if isinstance(content, dict) else {}
+    raise Refused(
+        Code.FILE_UNREADABLE,
+        f"{path} cannot be read as JSON.",
+        "Give SDV's metadata as it writes them with save_to_json, or a list of names.",
+    )
 
 
 def _of_metadata(metadata: Mapping[str, Any]) -> Columns:

@@ -42,6 +42,8 @@ class RatioTest:
     weights: Floats  # (sums - sums')/σ², one per number
     half: float  # |sums - sums'|²/2σ²
 
+    __repr__ = sizes_only
+
     @classmethod
     def of(cls, one: NoiseRequest, other: NoiseRequest, sigma: float) -> "RatioTest":
         difference = (one.sums - other.sums).astype(np.float64)
