@@ -47,6 +47,17 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], str]] = {
     "load_release(bundle)": (lambda m: longsynth.load_release(m["bundle"]), "folder"),
     "audit of a frame": (
         lambda m: longsynth.audit(m["schema"], FRAME, FRAME, FRAME), "(observations, patients)"),
+    "Synthesizer.fit(frame)": (
+        lambda m: longsynth.Synthesizer(m["schema"], epsilon=4, delta=1e-5).fit(FRAME),
+        "fit(observations, patients)",
+    ),
+    "CohortFolder(frame)": (lambda m: longsynth.CohortFolder(FRAME), "read_frames"),
+    "run_fit(frame)": (lambda m: longsynth.run_fit(FRAME, "run", epsilon=4, delta=1e-5), "folder"),
+    "verify(bundle)": (lambda m: longsynth.verify(m["bundle"]), "folder"),
+    "import_cohort(frame)": (
+        lambda m: longsynth.import_cohort("events", FRAME, "schema.yaml", "out"),
+        "read_frames",
+    ),
     "Schema.suggest(frame)": (lambda m: longsynth.Schema.suggest(FRAME), "columns"),
     "Synthesizer(frame)": (lambda m: longsynth.Synthesizer(FRAME, epsilon=4, delta=1e-5), "Schema"),
 }  # fmt: skip

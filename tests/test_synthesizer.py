@@ -3,12 +3,14 @@
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import longsynth
+from leaks.sentinels import MARK, found_in_error
 from longsynth import Synthesizer
 from longsynth.privacy.noise import OPENDP
 from refusals import refused
@@ -77,6 +79,30 @@ def test_a_second_fit_and_a_sample_before_the_first_are_refused(
     made.fit(*_renamed(tables))
     with refused("already-fitted"):
         made.fit(*_renamed(tables))
+
+
+def test_columns_of_any_type_give_the_same_patients(tables: tuple[pa.Table, pa.Table]) -> None:
+    schema, (rows, people) = longsynth.simulated_schema(), tables
+    expected = longsynth.read_frames(schema, rows, people)
+    pandas, polars = people.to_pandas(), pl.from_arrow(people)
+    for other in (
+        pandas.astype({"site": "category", "event": bool, "group": object}),
+        polars.with_columns(pl.col("site").cast(pl.Categorical)),
+        polars.with_columns(pl.col("site").cast(pl.Enum(["C", "B", "A"]))),
+    ):
+        read = longsynth.read_frames(schema, rows, other)
+        for name in ("group", "event", "site", "length"):
+            assert np.array_equal(getattr(read, name), getattr(expected, name)), name
+
+
+def test_a_column_of_mixed_types_is_refused_without_a_cell(
+    tables: tuple[pa.Table, pa.Table],
+) -> None:
+    people = tables[1].to_pandas().astype({"event": object})
+    people.loc[0, "event"] = MARK
+    with refused("not-a-table") as caught:
+        longsynth.read_frames(longsynth.simulated_schema(), tables[0], people)
+    assert not found_in_error(caught.value)
 
 
 def test_what_is_no_table_is_refused_by_its_type_alone() -> None:

@@ -18,7 +18,7 @@ from longsynth.schema.schema import Schema
 from longsynth.system.arguments import checked
 from longsynth.system.errors import Code, Refused
 
-PATIENTS = "Give a CohortFolder or a Cohort. For data frames, use Synthesizer or read_frames."
+PATIENTS = "Give a CohortFolder, SparkCohort or Cohort. For data frames: Synthesizer, read_frames."
 
 
 @checked(patients=PATIENTS, plan="Call plan(schema, patients, epsilon=…, delta=…) first.")

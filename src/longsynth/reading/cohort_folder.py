@@ -23,6 +23,7 @@ from longsynth.schema.schema import Schema
 from longsynth.system.arguments import checked
 from longsynth.system.errors import Code, CohortError
 
+FOLDER = "Give the cohort's folder. For data frames, use Synthesizer or read_frames."
 MEMORY = 256  # MB that DuckDB may use before it sorts on disk
 
 
@@ -35,6 +36,7 @@ class CohortFolder:
     200
     """
 
+    @checked(folder=FOLDER)
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         self.schema = cohort_schema(self.folder)
@@ -134,7 +136,7 @@ class CohortFolder:
         return self._session.count_patients()
 
 
-@checked(folder="Give the cohort's folder. For data frames, call read_frames.")
+@checked(folder=FOLDER)
 def read_cohort(folder: Path | str) -> tuple[Schema, Cohort]:
     """Return a folder's schema and all its patients in memory.
 

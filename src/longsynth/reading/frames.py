@@ -50,7 +50,7 @@ def cohort_folder_of(schema: Schema, observations: Frame, patients: Frame) -> It
 def arrow_table(frame: Frame, name: str) -> pa.Table:
     """Return a frame in Arrow's form. What is no frame is refused by its kind alone."""
     try:
-        return pa.table(frame)
+        return _with_plain_text(pa.table(frame))
     except (TypeError, ValueError, pa.ArrowException):
         kind = type(frame).__name__
     raise CohortError(
@@ -58,3 +58,12 @@ def arrow_table(frame: Frame, name: str) -> pa.Table:
         f"{name} is a {kind}, which is not a table, or has a column of mixed types.",
         "Give a pandas, polars, DuckDB or pyarrow table with one type per column.",
     )
+
+
+def _with_plain_text(table: pa.Table) -> pa.Table:
+    """Spell out the categories of polars, which Parquet cannot hold as they are."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type) and pa.types.is_string_view(field.type.value_type):
+            chunks = [c.dictionary.cast(pa.string()).take(c.indices) for c in table[place].chunks]
+            table = table.set_column(place, field.name, pa.chunked_array(chunks, pa.string()))
+    return table

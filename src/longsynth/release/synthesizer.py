@@ -24,12 +24,14 @@ from longsynth.sample import sample
 from longsynth.sampling.model import Model
 from longsynth.schema.file import load_schema
 from longsynth.schema.schema import Schema
+from longsynth.system.arguments import checked
 from longsynth.system.errors import Code, Refused
 from longsynth.system.folders import new_folder
 from longsynth.system.notebook import html_table
 from longsynth.writing.own_form import own_tables
 
 Kind = Callable[[Any], Frame]
+TWO = "Give two tables: fit(observations, patients)."
 SHOWN = 5  # rows of each table in a notebook
 
 
@@ -82,6 +84,7 @@ class Synthesizer:
     ε = 4, δ = 1e-05 for each of 200 patients
     """
 
+    @checked(schema="Give a Schema, or the path of one. To begin one, call Schema.suggest(names).")
     def __init__(
         self,
         schema: Schema | Path | str,
@@ -102,12 +105,6 @@ class Synthesizer:
             raise Refused(
                 Code.BUDGET_MISSING, f"method '{method}' needs a budget.", "Give epsilon and delta."
             )
-        if not isinstance(schema, Schema | Path | str):
-            raise Refused(
-                Code.ARGUMENT_WRONG,
-                f"Synthesizer cannot use a {type(schema).__name__} as schema.",
-                "Give a Schema or the path of a schema.yaml. To begin one, call Schema.suggest.",
-            )
         self.schema = schema if isinstance(schema, Schema) else load_schema(schema)
         self._budget: dict[str, Any] = {
             "epsilon": epsilon,
@@ -123,6 +120,7 @@ class Synthesizer:
         """Return the whole ledger for this many patients. No patient is read."""
         return plan(self.schema, patients, **self._budget)
 
+    @checked(observations=TWO, patients=TWO)
     def fit(self, observations: Frame, patients: Frame) -> Self:
         """Read the patients, and release what the plan says. This spends the budget: a second fit
         of the same object is refused, even if the first one stopped with an error."""
@@ -163,6 +161,7 @@ class Synthesizer:
     def _model(self) -> Model:
         return model_of(self.release)
 
+    @checked(patients="Give a whole number.")
     def sample(
         self, patients: int, *, seed: int | None = None, where: Mapping[str, str] | None = None
     ) -> SyntheticFrames:

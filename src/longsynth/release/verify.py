@@ -42,11 +42,13 @@ from longsynth.release.form_check import check_form, check_signer
 from longsynth.release.noise_check import check_noise
 from longsynth.release.statement import constants_by_hand, promised
 from longsynth.release.synthetic_folder import check_synthetic
+from longsynth.system.arguments import checked
 from longsynth.system.errors import Code, Finding, Refused, ReleaseError
 from longsynth.system.folders import not_written
 from longsynth.system.text import command_line
 
 
+@checked(release="Give the folder of a release.")
 def verify(
     release: Path | str,
     synthetic: Path | str | None = None,

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, signature
 from numbers import Integral
-from types import GenericAlias
-from typing import Any, ParamSpec, TypeVar, get_origin
+from types import GenericAlias, UnionType
+from typing import Any, ParamSpec, TypeVar, get_args, get_origin
 
 from longsynth.system.errors import Code, Refused
 
@@ -21,7 +21,7 @@ def checked(**remedies: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     kinds. Each name comes with the remedy for it."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        expected, name = signature(function), function.__name__
+        expected, name = signature(function), function.__qualname__.removesuffix(".__init__")
 
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -45,6 +45,10 @@ def checked(**remedies: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 def _kind(annotation: Any) -> Any:
     """What `isinstance` understands; whole numbers of NumPy are whole numbers too."""
-    if annotation is int:
-        return Integral
-    return get_origin(annotation) if isinstance(annotation, GenericAlias) else annotation
+    if annotation is Any:
+        return object
+    if isinstance(annotation, UnionType):
+        return tuple(map(_kind, get_args(annotation)))
+    if isinstance(annotation, GenericAlias):
+        return get_origin(annotation)
+    return Integral if annotation is int else annotation
