@@ -3,16 +3,19 @@ the weights that restore the population."""
 
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longsynth.reading.cohort_folder import read_cohort
+from longsynth.reading.frames import arrow_table, cohort_folder_of
 from longsynth.reading.parquet import column_types
 from longsynth.reading.records import Cohort
 from longsynth.reading.split import shared_patients
 from longsynth.sampling.model import Synthetic
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats
 from longsynth.system.errors import Code, CohortError, Refused
@@ -50,6 +53,33 @@ def require_agreement(schemas: dict[str, Schema]) -> Schema:
                     "from a fit of this cohort.",
                 )
     return first
+
+
+def patients_of(schema: Schema, given: Any, *, weighted: bool = False) -> Trajectories:
+    """Return patients as arrays: as they are, or from a pair of data frames, observations and
+    patients. Synthetic patients are weighted by the column `weight`, where they have one."""
+    if isinstance(given, tuple) and len(given) == 2:
+        with cohort_folder_of(_timed(schema, given[0]), *given) as folder:
+            return read_synthetic(folder)[1] if weighted else read_cohort(folder)[1]
+    if not isinstance(given, Trajectories):
+        raise Refused(
+            Code.ARGUMENT_WRONG,
+            f"an audit cannot use a {type(given).__name__} as patients.",
+            "Give a Cohort, Synthetic patients, or a pair of data frames: (observations, "
+            "patients).",
+        )
+    return given
+
+
+def _timed(schema: Schema, observations: Any) -> Schema:
+    """Synthetic patients have hours where real ones have dates."""
+    table, column = arrow_table(observations, "observations"), schema.time.column
+    if schema.time.unit != "timestamp" or column not in table.column_names:
+        return schema
+    kind = table.schema.field(column).type
+    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+        return schema
+    return schema.model_copy(update={"time": schema.time.model_copy(update={"unit": "hours"})})
 
 
 def _facts(schema: Schema) -> dict[str, object]:

@@ -20,14 +20,23 @@ from longsynth.reading.session import Session, Table, require_distinct
 from longsynth.reading.slots import COUNTED, Placed, placed
 from longsynth.schema.file import load_schema
 from longsynth.schema.schema import Schema
+from longsynth.system.arguments import checked
 from longsynth.system.errors import Code, CohortError
 
+FOLDER = "Give the cohort's folder. For data frames, use Synthesizer or read_frames."
 MEMORY = 256  # MB that DuckDB may use before it sorts on disk
 
 
 class CohortFolder:
-    """The patients of a folder, in batches, as often as needed. Close it to remove its scratch."""
+    """The patients of a folder, in batches, as often as needed. Close it to remove its scratch.
 
+    >>> import longsynth
+    >>> with longsynth.CohortFolder("cohort") as cohort:
+    ...     cohort.patients
+    200
+    """
+
+    @checked(folder=FOLDER)
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         self.schema = cohort_schema(self.folder)
@@ -127,8 +136,15 @@ class CohortFolder:
         return self._session.count_patients()
 
 
+@checked(folder=FOLDER)
 def read_cohort(folder: Path | str) -> tuple[Schema, Cohort]:
-    """Return a folder's schema and all its patients in memory."""
+    """Return a folder's schema and all its patients in memory.
+
+    >>> import longsynth
+    >>> schema, cohort = longsynth.read_cohort("cohort")
+    >>> cohort
+    Cohort(200 patients, 14 slots, 6 variables)
+    """
     with CohortFolder(folder) as source:
         return source.schema, Cohort.joined(source.batches())
 

@@ -31,8 +31,10 @@ from longsynth.reading.session import Session, literal, quoted
 from longsynth.schema.columns import LABELS
 from longsynth.schema.file import dump, load_schema
 from longsynth.schema.schema import Schema
+from longsynth.system.arguments import checked
 from longsynth.system.folders import new_folder
 
+PATHS = "Give paths. For data frames, use Synthesizer or read_frames."
 MEMORY = 512  # MB that DuckDB may use before it sorts on disk
 FORMAT = "(FORMAT parquet, ROW_GROUP_SIZE 65536)"
 WITHOUT_TIME = "count(*) FILTER (NOT coalesce(isfinite(clock), false))"
@@ -57,6 +59,7 @@ class Imported:
     notes: tuple[str, ...] = ()  # sentences
 
 
+@checked(source=PATHS, schema=PATHS, out=PATHS)
 def import_cohort(
     form: str,
     source: Path | str,
@@ -68,6 +71,10 @@ def import_cohort(
 
     This runs on the private side. What it returns and says is for the data steward, and it quotes
     no cell.
+
+    >>> import longsynth
+    >>> longsynth.import_cohort("events", "hospital", "cohort/schema.yaml", "imported").patients
+    200
     """
     loaded, adapter = load_schema(schema), input_format(form).load()
     return _import(

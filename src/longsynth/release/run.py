@@ -26,12 +26,13 @@ from longsynth.methods.resources import require_room
 from longsynth.plan import plan
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting
 from longsynth.privacy.noise import NoiseSource
-from longsynth.reading.cohort_folder import CohortFolder
+from longsynth.reading.cohort_folder import FOLDER, CohortFolder
 from longsynth.reading.records import Cohort, Patients
 from longsynth.release.disclosed import write_disclosed
 from longsynth.release.folder import Release, release_files
 from longsynth.release.form_check import allows
 from longsynth.schema.schema import Schema
+from longsynth.system.arguments import checked
 from longsynth.system.errors import Code, Refused, noting
 from longsynth.system.folders import new_folder
 from longsynth.system.origin import surroundings
@@ -108,6 +109,7 @@ class Watched:
         return cohort_notes(self._facts, self._schema, self.patients)
 
 
+@checked(cohort=FOLDER, out="Give the path of a folder that does not exist yet.")
 def run_fit(
     cohort: Path | str | AbstractContextManager[Distributed],
     out: Path | str,
@@ -130,6 +132,10 @@ def run_fit(
     A private method needs a budget. Any other takes none, and writes RUN/internal only. A fit that
     the governance form does not allow is refused before the book is charged. The book is charged
     before noise is drawn: from then on the budget is spent, even if the fit fails.
+
+    >>> import longsynth
+    >>> longsynth.run_fit("cohort", "second", epsilon=4, delta=1e-5, method="dp-score")
+    Bundle(dp-score, 200 patients, ε = 4, δ = 1e-05, 796 numbers in 6 lines)
     """
     _require_consistent(method, epsilon, delta, book, dataset, governance or fitted_by)
     if fitted_by is not None:

@@ -6,8 +6,8 @@ else is marked for the author of the schema.
 
 import csv
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -57,10 +57,11 @@ LABEL_NOTES = {
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The column names of a cohort's two tables."""
+    """The column names of a cohort's two tables, and what is known of their types."""
 
     observations: tuple[str, ...]
     patients: tuple[str, ...]
+    types: Mapping[str, str] = field(default_factory=dict)  # SDV's, where its metadata are given
 
 
 def role_of(column: str) -> str | None:
@@ -148,7 +149,7 @@ def starting_schema(name: str, columns: Columns) -> str:
             continue
         of_patient = column not in columns.observations
         if match is None:
-            lines += _unknown(column, of_patient)
+            lines += _unknown(column, of_patient, columns.types.get(column))
             continue
         name = match.variable.name if match.variable.name not in names else _own_name(column, names)
         names.add(name)
@@ -163,7 +164,8 @@ def marked_lines(text: str) -> int:
 
 
 def _roles(columns: Columns) -> Iterator[str]:
-    patient, time = _chosen("patient", columns), _chosen("time", columns)
+    patient = _chosen("patient", columns) or _of_type("id", columns.patients, columns)
+    time = _chosen("time", columns) or _of_type("datetime", columns.observations, columns)
     yield _role("patient", patient, "{{column: {}}}")
     unit = "timestamp" if time and any(word in folded(time) for word in DATED) else "hours"
     line = f"{{{{column: {{}}, unit: {unit}}}}}  # CHECK: hours, days or another unit, or timestamp"
@@ -189,6 +191,10 @@ def _chosen(role: str, columns: Columns) -> str | None:
     table = columns.observations if role == "time" else columns.patients
     candidates = [c for c in table if role_of(c) == role]
     return min(candidates, key=lambda c: usual.index(folded(c)), default=None)
+
+
+def _of_type(kind: str, listed: Iterable[str], columns: Columns) -> str | None:
+    return next((c for c in listed if columns.types.get(c) == kind), None)
 
 
 def _own_name(column: str, taken: set[str]) -> str:
@@ -220,15 +226,24 @@ def _variable(name: str, column: str, match: Known, of_patient: bool) -> Iterato
         yield f"    {line}{check}"
 
 
-def _unknown(column: str, of_patient: bool) -> Iterator[str]:
+def _unknown(column: str, of_patient: bool, kind: str | None = None) -> Iterator[str]:
     for what, remark in FOR_A_RECIPE.items():
         if is_called(column, what):
             yield f"  # FILL IN, or leave out: {_flow(column)} {remark}"
             return
     once = ", static: true" if of_patient else ""
+    examples = {
+        "numerical": f"kind: continuous{once}, bounds: [0, 300], bounds_from: …",
+        "boolean": f"kind: binary{once}",
+        "ordered": f"kind: ordinal{once}, bounds: [0, 3], bounds_from: …",
+        "categorical": f"kind: nominal{once}, levels: [red, green, blue]",
+    }
+    if kind is not None and kind not in examples:  # an id, a date, or an address
+        yield f"  # Left out: {_flow(column)} is of SDV's type {_flow(kind)}."
+        return
     yield f"  # FILL IN, or leave out: {_flow(column)} is not in the catalogue. For instance:"
-    yield f"  # - {{name: {_flow(column)}, kind: ordinal{once}, bounds: [0, 3], bounds_from: …}}"
-    yield f"  # - {{name: {_flow(column)}, kind: nominal{once}, levels: [red, green, blue]}}"
+    for example in (kind,) if kind else ("ordered", "categorical"):
+        yield f"  # - {{name: {_flow(column)}, {examples[example]}}}"
 
 
 def _flow(value: object) -> str:

@@ -73,8 +73,9 @@ class Code(StrEnum):
     SPARK_FAILED = "spark-failed"
     TOO_LARGE = "too-large"
     UNIT_UNKNOWN = "unit-unknown"
-    # data frames
+    # Python and data frames
     ALREADY_FITTED = "already-fitted"
+    ARGUMENT_WRONG = "argument-wrong"
     NOT_A_TABLE = "not-a-table"
     NOT_FITTED = "not-fitted"
     # files
