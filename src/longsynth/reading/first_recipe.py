@@ -15,8 +15,8 @@ from typing import Any
 import yaml
 
 from longsynth.reading.export import Export, date_formats, is_split, look_at
-from longsynth.reading.units import is_unit
 from longsynth.schema.catalogue import Known, catalogue, folded, known
+from longsynth.schema.units import is_unit
 from longsynth.system.errors import Code, CohortError
 
 HEAD = """\

@@ -65,6 +65,7 @@ class Code(StrEnum):
     PACKAGE_MISSING = "package-missing"
     PATIENT_IDS = "patient-ids"
     RECIPE_INVALID = "recipe-invalid"
+    RECIPE_MISMATCH = "recipe-mismatch"
     SOURCE_INCOMPLETE = "source-incomplete"
     SPARK_FAILED = "spark-failed"
     ENGINE_UNSUITED = "engine-unsuited"
@@ -72,6 +73,7 @@ class Code(StrEnum):
     METHOD_UNSUITED = "method-unsuited"
     METHOD_UNUSABLE = "method-unusable"
     SAMPLE_UNUSABLE = "sample-unusable"
+    START_DATE_MISSING = "start-date-missing"
     TOO_LARGE = "too-large"
     UNIT_UNKNOWN = "unit-unknown"
     # data frames
