@@ -52,11 +52,10 @@ class Recipe:
         """Every file of the folder."""
         return (*self.writer.files(-(-self.patients // CHUNK)), RECIPE)
 
-    def people_in(self, folder: Path) -> int:
-        """Count the patients in the files with one row per patient."""
-        writer = self.writer
-        people = writer.people_files(-(-self.patients // CHUNK))
-        return sum(writer.rows(folder / name) for name in people)
+    @property
+    def people(self) -> tuple[str, ...]:
+        """The files with one row per patient."""
+        return tuple(self.writer.people_files(-(-self.patients // CHUNK)))
 
 
 def write_synthetic(
@@ -139,7 +138,7 @@ def check_synthetic(bundle: Bundle, model: Model, folder: Path) -> Iterator[Find
         yield Finding(False, f"{folder} was NOT sampled from this release.")
         return
     others = Finding(False, f"{folder} does NOT hold the patients that its recipe describes.")
-    if recipe.patients != recipe.people_in(folder):
+    if recipe.patients != sum(recipe.writer.rows(folder / name) for name in recipe.people):
         yield others
         return
     require_room_for_drawing(bundle.schema, recipe.patients)
