@@ -1,8 +1,10 @@
 """Synthetic patients in the user's own columns, levels and decimals, as files that people open."""
 
 import csv
+import json
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +14,18 @@ import pytest
 
 import longsynth
 from longsynth import CohortFolder, Schema, fit, model_of, plan, read_cohort, sample
+from longsynth.audit.inputs import read_synthetic
 from longsynth.commands import __main__ as cli
-from longsynth.release.synthetic_folder import Recipe, check_synthetic, write_synthetic
+from longsynth.release.synthetic_folder import (
+    Recipe,
+    check_synthetic,
+    read_recipe,
+    write_synthetic,
+)
+from longsynth.schema.variable import Variable
 from longsynth.writing import files as sheets
 from longsynth.writing.files import excel_rows
+from longsynth.writing.own_form import decimals
 from refusals import refused
 from support import random_cohort
 
@@ -210,6 +220,46 @@ def test_slots_less_than_a_step_apart_stay_apart(tmp_path: Path) -> None:
     folder.mkdir()
     longsynth.writing.FORMATS["parquet"].load().write(folder, schema, [together])
     assert (read_cohort(folder)[1].length == 4).all()
+
+
+def test_the_first_gap_is_zero_where_the_schema_says_so_and_nothing_else_changes(
+    bundle: longsynth.Bundle,
+) -> None:
+    model = model_of(bundle)
+    time = model.schema.time.model_copy(update={"first": "any"})
+    free = replace(model, schema=model.schema.model_copy(update={"time": time}))
+    zero, anything = (sample(m, PATIENTS, seed=4) for m in (model, free))
+    assert (zero.gaps[:, 0] == 0).all() and (anything.gaps[:, 0] > 0).any()
+    assert (zero.gaps[:, 1:] == anything.gaps[:, 1:]).all()
+    assert np.array_equal(zero.values, anything.values, equal_nan=True)
+
+
+def test_an_audit_takes_the_weights_and_not_a_column_of_the_same_name(
+    bundle: longsynth.Bundle, tmp_path: Path
+) -> None:
+    _, back = read_synthetic(written(bundle, "parquet", tmp_path / "out"))
+    expected = sample(model_of(bundle), PATIENTS, seed=4).weight
+    assert np.abs(back.weight - expected).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("form", "settings"),
+    [("csv", {"recipe": "x"}), ("export", {}), ("export", {"recipe": 1, "start_date": ""})],
+)
+def test_settings_that_do_not_fit_the_format_are_found(
+    bundle: longsynth.Bundle, tmp_path: Path, form: str, settings: dict[str, object]
+) -> None:
+    out = written(bundle, "csv", tmp_path / "out")
+    stated = json.loads((out / "synthetic.json").read_text())
+    (out / "synthetic.json").write_text(json.dumps(stated | {"form": form, "settings": settings}))
+    with refused("synthetic-altered"):
+        read_recipe(out)
+
+
+def test_small_values_on_a_log_scale_keep_a_digit() -> None:
+    facts = {"kind": "continuous", "bounds_from": "a book", "scale": 60, "transform": "log"}
+    variable = Variable.model_validate(facts | {"name": "crp", "bounds": [0.1, 500]})
+    assert decimals(variable) == 1
 
 
 def _run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:

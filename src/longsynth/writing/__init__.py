@@ -52,6 +52,7 @@ class OutputFormat:
         return writer
 
 
+OWN_WEIGHT = "Column 'weight' ('sampling_weight', if you have a column 'weight')"
 FORMATS: dict[str, OutputFormat] = {
     "cohort": OutputFormat("wide rows", f"{__name__}.cohort:COHORT"),
     "events": OutputFormat("long rows", f"{__name__}.events:EVENTS"),
@@ -60,13 +61,17 @@ FORMATS: dict[str, OutputFormat] = {
     "csv": OutputFormat(
         "your own columns, levels and decimals as CSV",
         f"{__name__}.own_files:CSV",
-        weight="Column 'weight' of patients.csv",
+        weight=f"{OWN_WEIGHT} of patients.csv",
     ),
-    "parquet": OutputFormat("the same as Parquet", f"{__name__}.own_files:PARQUET"),
+    "parquet": OutputFormat(
+        "the same as Parquet",
+        f"{__name__}.own_files:PARQUET",
+        weight=f"{OWN_WEIGHT} of patients.parquet",
+    ),
     "excel": OutputFormat(
         "the same as a workbook",
         f"{__name__}.own_files:EXCEL",
-        weight="Column 'weight' of the sheet patients",
+        weight=f"{OWN_WEIGHT} of the sheet patients",
     ),
     "export": OutputFormat(
         "the files of the export that a recipe reads",

@@ -18,6 +18,7 @@ from longsynth.writing.cohort import cohort_tables, rising
 
 FINEST_SHARE = 0.02  # of a variable's usual spread: finer digits would only look precise
 TIME_DECIMALS = {"seconds": 0, "minutes": 1, "hours": 2, "days": 3}
+WEIGHT, OTHER_WEIGHT = "weight", "sampling_weight"  # the second, if the first is a column already
 EXACT = 2.0**53  # whole numbers up to here
 
 
@@ -42,7 +43,7 @@ def own_tables(
         table, columns = (people, patients) if variable.static else (rows, observations)
         columns[variable.column or variable.name] = _rounded(variable, table[variable.name])
     if "weight" in people.column_names:
-        column = "weight" if "weight" not in patients else "sampling_weight"
+        column = WEIGHT if WEIGHT not in patients else OTHER_WEIGHT
         patients[column] = np.round(np.asarray(people["weight"]), 6)
     return pa.table(observations), pa.table(patients)
 
@@ -87,7 +88,7 @@ def stepped(chunk: Trajectories, step: float) -> Floats:
 
 def decimals(variable: Variable) -> int:
     """How many decimals a value is written with: those of its resolution, or of a fiftieth of its
-    usual spread."""
+    usual spread. On a log scale, the smallest values keep a digit."""
     if variable.kind in ("binary", "ordinal"):
         return 0
     if variable.resolution is not None:
@@ -95,7 +96,9 @@ def decimals(variable: Variable) -> int:
         return max(-int(exponent), 0)
     low, high = variable.bounds
     spread = variable.scale or (high - low) / 6
-    return max(-floor(log10(spread * FINEST_SHARE)), 0)
+    finest = spread * FINEST_SHARE
+    smallest = min(finest, low) if variable.transform == "log" else finest
+    return max(-floor(log10(smallest)), 0)
 
 
 def _named(labels: Labels, codes: pa.ChunkedArray) -> pa.Array:
