@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
 from longsynth.sampling.model import Model, Synthetic, joined
@@ -67,6 +68,8 @@ def _sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Syn
     values = model.values.draw(shared, rng)  # eq:transport; support and rounding
     observed = model.masks.draw(shared, length, rng)  # eq:auxiliary; at least two per variable
     gaps = model.gaps.draw(shared, rng)  # eq:auxiliary
+    if model.schema.time.first == "zero":  # a public fact, so nothing was learnt about it
+        gaps = gaps * (np.arange(model.schema.slots) > 0)
     site, group, event = model.schema.strata[stratum].T
     return Synthetic(
         values=values,

@@ -15,8 +15,8 @@ from numpy.random import default_rng
 
 from longsynth.reading.first_recipe import first_recipe
 from longsynth.reading.importing import import_table
-from longsynth.reading.recipe import parse_recipe
-from longsynth.reading.units import conversion
+from longsynth.schema.recipe import parse_recipe
+from longsynth.schema.units import conversion
 from longsynth.system.errors import CohortError, SchemaError
 from refusals import refused
 

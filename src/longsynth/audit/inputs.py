@@ -20,6 +20,7 @@ from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats
 from longsynth.system.errors import Code, CohortError, Refused
 from longsynth.system.reader_errors import without_cells
+from longsynth.writing.own_form import OTHER_WEIGHT, WEIGHT
 
 CORRECT = "Correct the weights, or generate the patients again with `longsynth sample`."
 
@@ -107,7 +108,7 @@ def _text(value: object) -> str:
 
 
 def read_synthetic(folder: Path) -> tuple[Schema, Synthetic]:
-    """Read a cohort folder and, where patients.parquet has it, its column `weight`."""
+    """Read a cohort folder and, where patients.parquet has them, the weights of patients."""
     schema, cohort = read_cohort(folder)
     arrays = {field.name: getattr(cohort, field.name) for field in fields(Cohort)}
     with without_cells(f"{folder} has no readable column 'weight'."):
@@ -118,18 +119,20 @@ def read_synthetic(folder: Path) -> tuple[Schema, Synthetic]:
 def _weight(folder: Path, key: str, patients: int) -> Floats:
     """Return weights in the order in which `read_cohort` returns patients: by id."""
     path, rows = folder / "patients.parquet", folder / "observations.parquet"
-    if not path.is_file() or "weight" not in pq.read_schema(path).names:
+    names = pq.read_schema(path).names if path.is_file() else []
+    name = OTHER_WEIGHT if OTHER_WEIGHT in names else WEIGHT
+    if name not in names:
         return np.ones(patients)
     ids = [dict(column_types(file)).get(key) for file in (path, rows) if file.is_file()]
     if len(ids) < 2 or not all(pa.types.is_integer(k) and k != pa.uint64() for k in ids):
         remedy = "Number the patients from 1 in both tables, as `longsynth sample` does."
         raise _unusable(path, "has weights, but ids that are not whole numbers.", remedy)
-    table = pq.ParquetFile(path).read(columns=[key, "weight"])
-    if table.column_names.count("weight") > 1:
-        raise _unusable(path, "has the column 'weight' twice.", "Rename one of the columns.")
-    column = table.column("weight")
+    table = pq.ParquetFile(path).read(columns=[key, name])
+    if table.column_names.count(name) > 1:
+        raise _unusable(path, f"has the column {name!r} twice.", "Rename one of the columns.")
+    column = table.column(name)
     if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
-        raise _unusable(path, "has a column 'weight' that is not numeric.", CORRECT)
+        raise _unusable(path, f"has a column {name!r} that is not numeric.", CORRECT)
     order = np.argsort(table.column(key).to_numpy(), kind="stable")
     weight = np.asarray(column.to_numpy(), dtype=np.float64)[order]
     with np.errstate(over="ignore", invalid="ignore"):

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longsynth.reading.csv_file import csv_to_parquet, open_csv
-from longsynth.reading.recipe import ExportTable
+from longsynth.schema.recipe import ExportTable
 from longsynth.system.errors import Code, CohortError, Refused
 from longsynth.system.reader_errors import without_cells
 

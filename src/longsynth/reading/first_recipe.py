@@ -14,10 +14,10 @@ from typing import Any
 import yaml
 
 from longsynth.reading.export import Export, date_formats, is_split, look_at
-from longsynth.reading.units import is_unit
 from longsynth.schema.catalogue import Known, folded, known
 from longsynth.schema.column_words import is_called, known_anywhere
 from longsynth.schema.column_words import words as column_words
+from longsynth.schema.units import is_unit
 from longsynth.system.errors import Code, CohortError
 
 HEAD = """\

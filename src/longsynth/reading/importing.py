@@ -26,10 +26,10 @@ from longsynth.reading.adapter import (
 from longsynth.reading.first_recipe import first_recipe
 from longsynth.reading.formats import input_format
 from longsynth.reading.formats.table import prepare_table
-from longsynth.reading.recipe import load_recipe, parse_recipe
 from longsynth.reading.session import Session, literal, quoted
 from longsynth.schema.columns import LABELS
 from longsynth.schema.file import dump, load_schema
+from longsynth.schema.recipe import load_recipe, parse_recipe
 from longsynth.schema.schema import Schema
 from longsynth.system.arguments import checked
 from longsynth.system.folders import new_folder
@@ -100,7 +100,7 @@ def import_table(
     def prepare(targets: tuple[Target, ...], session: Session) -> Prepared:
         return prepare_table(paths, made, targets, session, step)
 
-    return _import(made.record, out, step, prepare, {"recipe.yaml": text})
+    return _import(made.schema_of_cohort, out, step, prepare, {"recipe.yaml": text})
 
 
 def _import(

@@ -228,7 +228,7 @@ class Schema(FrozenModel):
         return self.model_copy(
             update={
                 "patient": PatientColumn(),
-                "time": Time.model_validate({"unit": unit}),
+                "time": Time.model_validate({"unit": unit, "first": self.time.first}),
                 "variables": tuple(variables),
                 "source": Dataset(),
                 **labels,

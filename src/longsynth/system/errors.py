@@ -59,6 +59,7 @@ class Code(StrEnum):
     PACKAGE_MISSING = "package-missing"
     PATIENT_IDS = "patient-ids"
     RECIPE_INVALID = "recipe-invalid"
+    RECIPE_MISMATCH = "recipe-mismatch"
     SCHEMA_INVALID = "schema-invalid"
     SOURCE_INCOMPLETE = "source-incomplete"
     # methods, engines and sampling
@@ -71,6 +72,7 @@ class Code(StrEnum):
     METHOD_UNUSABLE = "method-unusable"
     SAMPLE_UNUSABLE = "sample-unusable"
     SPARK_FAILED = "spark-failed"
+    START_DATE_MISSING = "start-date-missing"
     TOO_LARGE = "too-large"
     UNIT_UNKNOWN = "unit-unknown"
     # Python and data frames

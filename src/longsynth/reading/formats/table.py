@@ -10,15 +10,14 @@ from typing import Any
 
 from longsynth.reading.adapter import Prepared, Step, Target, level
 from longsynth.reading.export import day_of, write_text
-from longsynth.reading.recipe import Cells, ExportTable, Recipe
 from longsynth.reading.session import Session, literal, quoted, scan
-from longsynth.reading.units import Conversion, conversion
 from longsynth.schema.columns import TIME_UNITS
+from longsynth.schema.recipe import LABEL_OF, YEAR, Cells, ExportTable, Recipe
+from longsynth.schema.units import Conversion, conversion
 from longsynth.system.errors import Code, CohortError
 
 UNITS = 500  # different units of a column that are looked at
-YEAR = 365.2425 * 24  # hours
-LABELS = {"group": "group", "outcome": "event", "site": "site"}  # a column's use: the record's name
+START = "coalesce(min(begin), min(clock) FILTER (measured), min(clock))"  # of a patient's record
 # A sign where a number is censored, the number, and what stands behind it.
 _NUMBER = (
     r"^\s*[<>≤≥]?\s*([-+]?[0-9][0-9{thousands}]*(?:{decimal}[0-9]+)?(?:[eE][-+]?[0-9]+)?)\s*(.*)$"
@@ -63,7 +62,7 @@ def prepare_table(
     )
     session.run(f"""
         CREATE TEMP TABLE people AS
-        SELECT id, coalesce(min(begin), min(clock), 0.0) AS start, NULL::DOUBLE AS stop,
+        SELECT id, coalesce({START}, 0.0) AS start, NULL::DOUBLE AS stop,
                NULL::DOUBLE AS age, NULL::DOUBLE AS death {facts}
         FROM everything GROUP BY id""")
     over_time = ", ".join(f"w{t.number}" for t in targets if not t.once)
@@ -122,7 +121,7 @@ def _places(table: ExportTable, recipe: Recipe, targets: Sequence[Target]) -> It
     units = {variable.name: variable.unit for variable in recipe.record.variables}
     holders: list[tuple[str, str, Cells, str, str]] = []  # target, column, cells, name, format
     for column, how in table.columns.items():
-        named = (LABELS[how.use],) if how.use in LABELS else how.variables
+        named = (LABEL_OF[how.use],) if how.use in LABEL_OF else how.variables
         born = how.format if how.use == "birth_date" else ""
         holders += [(target, column, how, "", born) for target in named]
     for name, cells in table.names.items():
@@ -296,7 +295,7 @@ def _one_fact(target: Target, *, birth_date: bool) -> str:
     """SQL aggregate: what is known about a patient, from all rows."""
     column = f"c{target.number}"
     if birth_date:
-        return f"floor((coalesce(min(begin), min(clock)) - min({column})) / {YEAR!r})"
+        return f"floor(({START} - min({column})) / {YEAR!r})"
     if target.name == "event" and target.levels:
         ranks = " ".join(f"WHEN {literal(t)} THEN {i}" for i, t in enumerate(target.levels))
         return f"arg_max({column}, CASE {column} {ranks} END)"

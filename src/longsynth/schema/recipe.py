@@ -19,7 +19,7 @@ from longsynth.system.yaml_text import Format, FrozenModel, InvalidField
 Use = Literal[
     "id",  # the patient
     "time",  # of the row
-    "start",  # of the record: admission, inclusion; without it the first row of a patient
+    "start",  # of the record: admission, inclusion; without it a patient's first measured row
     "variable",  # a measurement over time
     "static",  # a fact about the patient
     "birth_date",  # from which the age at the start follows
@@ -31,6 +31,8 @@ Use = Literal[
     "value",  # of it
     "ignore",
 ]
+LABEL_OF = {"group": "group", "outcome": "event", "site": "site"}  # a use: the record's name
+YEAR = 365.2425 * 24  # hours
 PER_PATIENT = ("static", "birth_date", "group", "outcome", "site")
 
 
@@ -204,6 +206,16 @@ class Recipe(FrozenModel):
     @property
     def title(self) -> Title:
         return self.record.name
+
+    @property
+    def schema_of_cohort(self) -> Schema:
+        """The record, and what an import by this recipe makes true: without a start of its own, a
+        record starts with its first row."""
+        from_first_row = not any(table.used("start") for table in self.tables)
+        if not from_first_row or self.record.slot_rule.anchors:
+            return self.record
+        time = self.record.time.model_copy(update={"first": "zero"})
+        return self.record.model_copy(update={"time": time})
 
 
 _FORMAT = Format(
