@@ -52,6 +52,7 @@ class Code(StrEnum):
     DEPENDENT_ROWS = "dependent-rows"
     METHOD_FAULTY = "method-faulty"
     # schema, reading and writing
+    CHECK_FAILED = "check-failed"
     COHORT_INCOMPLETE = "cohort-incomplete"
     COLUMN_MISSING = "column-missing"
     COLUMN_TWICE = "column-twice"
@@ -62,6 +63,7 @@ class Code(StrEnum):
     FORMAT_UNKNOWN = "format-unknown"
     MAPPING_UNUSABLE = "mapping-unusable"
     MARKS_OPEN = "marks-open"
+    NOT_CHECKED = "not-checked"
     PACKAGE_MISSING = "package-missing"
     PATIENT_IDS = "patient-ids"
     RECIPE_INVALID = "recipe-invalid"
