@@ -14,7 +14,7 @@ from longsynth.release.run import run_fit
 from longsynth.release.synthetic_folder import Recipe, write_synthetic
 from longsynth.schema.schema import Schema
 from longsynth.show.dossier.build import write_dossier
-from longsynth.writing.cohort import write_cohort
+from support import write_checked
 from ward import VARIABLES, ward_cohort, ward_schema
 
 SCRIPT = "<script>alert('x')</script>"
@@ -63,7 +63,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     schema = hostile_schema()
     for name, patients, seed in (("train", 160, 1), ("test", 120, 2)):
         (work / name).mkdir()
-        write_cohort(work / name, schema, [ward_cohort(patients, seed)])
+        write_checked(work / name, schema, [ward_cohort(patients, seed)])
     book = init_book(work / "book.db")
     book.grant("ward", Budget(8.0, 1e-5))
     fit(work, "run", book=work / "book.db", dataset="ward", fitted_by="A. Fitter")

@@ -52,7 +52,8 @@ def check(
 
     if by is not None:
         require_name(by)
-    if accept_problems is not None and not is_one_line(accept_problems.strip(), LONGEST_REASON):
+    reason = None if accept_problems is None else accept_problems.strip()
+    if reason is not None and not (reason and is_one_line(reason, LONGEST_REASON)):
         raise Refused(
             Code.OPTION_UNUSABLE,
             "--accept-problems needs a reason.",
@@ -68,7 +69,7 @@ def check(
         quality = examine(source, cohort, histograms=html is not None)
         schema = source.schema
     red = quality.colours["red"] > 0
-    accepted = accept_problems.strip() if red and accept_problems else None
+    accepted = reason if red else None
     if html is not None:
         from longsynth.show.check_page import write_check_page
 
