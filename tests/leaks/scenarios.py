@@ -44,7 +44,7 @@ def steps(cohort: Path, work: Path) -> list[Step]:
     real = ("--train", cohort, "--test", cohort, "--bootstrap", 0)
     charged = ("--method", "trust", "--book", book, "--dataset", "ward")
     return [
-        Step("check", (cohort, *ACCEPTED)),
+        Step("check", (cohort, *ACCEPTED, "--html", work / "check.html")),
         Step("check", (cohort, "--json", *ACCEPTED)),
         Step("schema new", ("--cohort", cohort, "--out", work / "new.yaml")),
         Step("schema check", (schema, "--cohort", cohort)),
