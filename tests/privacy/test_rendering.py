@@ -272,8 +272,8 @@ def test_a_suggested_command_has_the_folder_as_one_word(
         shutil.copytree(made / what, tmp_path / what / name)
     Path(name).symlink_to(made / "cohort")
     given = {
-        ("status", "--", name): 3,
-        ("check", "--", name): 1,
+        ("status", "--", name): 2,
+        ("check", "--accept-problems=known", "--", name): 1,
         ("status", "--", f"run/{name}"): 3,
         ("status", "--", f"synthetic/{name}"): 1,
         ("schema", "new", "--columns=patient_id,hr", f"--out={name}.yaml"): 1,
