@@ -18,7 +18,7 @@ from longsynth.release.folder import load_release
 from longsynth.release.run import run_fit
 from longsynth.release.synthetic_folder import RECIPE, Recipe, recipe_json
 from longsynth.system.errors import Code, Refused
-from longsynth.writing.cohort import write_cohort
+from support import write_checked
 
 DOCS = Path(__file__).parents[2] / "docs"
 app = typer.Typer()
@@ -36,7 +36,7 @@ def work(tmp_path: Path) -> Path:
     }
     for number, (name, cohort) in enumerate(cohorts.items()):
         (tmp_path / name).mkdir()
-        write_cohort(tmp_path / name, schema, [cohort], first=1000 * number + 1)
+        write_checked(tmp_path / name, schema, [cohort], first=1000 * number + 1)
     return tmp_path
 
 

@@ -120,7 +120,8 @@ def test_every_kind_of_folder_has_a_status(work: Path) -> None:
     said = {name: longsynth("status", name, cwd=work) for name in ("cohort", "raw", "synthetic")}
     assert all(done.returncode == 0 for done in said.values())
     assert "do not share it" in said["cohort"].stdout
-    assert "longsynth check cohort" in said["cohort"].stdout
+    assert "checked" in said["cohort"].stdout
+    assert "longsynth plan cohort/schema.yaml" in said["cohort"].stdout
     assert "NOT PRIVATE" in said["raw"].stdout
     assert "longsynth verify run/release synthetic" in said["synthetic"].stdout
     lost = longsynth("status", ".", cwd=work)

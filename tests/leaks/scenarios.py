@@ -35,6 +35,9 @@ class Step:
         return [*self.command.split(), *map(str, self.arguments)]
 
 
+ACCEPTED = ("--accept-problems", "they were planted")
+
+
 def steps(cohort: Path, work: Path) -> list[Step]:
     """Return what to run, in this order; every output goes below `work`."""
     run, raw, drawn, book = work / "run", work / "raw", work / "drawn", work / "book"
@@ -44,8 +47,8 @@ def steps(cohort: Path, work: Path) -> list[Step]:
     real = ("--train", train, "--test", held, "--bootstrap", 0)
     charged = ("--method", "trust", "--book", book, "--dataset", "ward")
     return [
-        Step("check", (cohort,)),
-        Step("check", (cohort, "--json")),
+        Step("check", (cohort, *ACCEPTED, "--html", work / "check.html")),
+        Step("check", (cohort, "--json", *ACCEPTED)),
         Step("split", (cohort, "--holdout", 0.5, "--out", work / "parts")),
         Step("schema new", ("--cohort", cohort, "--out", work / "new.yaml")),
         Step("schema check", (schema, "--cohort", cohort)),

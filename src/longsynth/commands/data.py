@@ -1,4 +1,4 @@
-"""`longsynth schema`, `import` and `check`: from your tables to a cohort that can be fitted."""
+"""`longsynth schema`, `recipe` and `import`: from your tables to a cohort folder."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,15 +7,9 @@ import typer
 
 from longsynth.commands.options import (
     BUDGET_OPTIONS,
-    CohortFolder,
-    Engine,
-    Engines,
     Json,
-    Master,
     NewFile,
     Out,
-    Tables,
-    cohort_on,
     command,
     print_json,
     require_new,
@@ -203,34 +197,4 @@ def import_(
         f"{out / 'internal/import.json'} counts what could not be mapped. It contains raw facts "
         "about patients: do not share it.\n"
         f"Next: {command_line('check', out)}"
-    )
-
-
-def check(
-    cohort: CohortFolder,
-    json: Json = False,
-    engine: Engine = Engines.local,
-    master: Master = None,
-    tables: Tables = None,
-) -> None:
-    """Count what cannot be read in a cohort, before any budget is spent.
-
-    The output is for the data steward only: it contains raw facts about patients.
-    """
-    from longsynth.reading.cohort_folder import CohortFolder as Folder
-
-    chosen = cohort_on(engine, cohort, master, tables, None)
-    with Folder(chosen) if isinstance(chosen, Path) else chosen as source:
-        counts = {"patients": source.patients, **source.repairs()}
-    if json:
-        print_json(counts)
-        return
-    from longsynth.show.terminal import show_reading, stdout
-
-    show_reading(stdout(), counts)
-    say(
-        "Next: "
-        + command_line(
-            "plan", cohort / "schema.yaml", "--patients", counts["patients"], *BUDGET_OPTIONS
-        )
     )

@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from longsynth.commands.options import CohortFolder, Out
-from longsynth.commands.options import say
+from longsynth.commands.options import CohortFolder, Out, say
 from longsynth.system.text import command_line
 
 

@@ -7,16 +7,22 @@ are; DuckDB sorts the others, on disk if necessary.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
 from longsynth.reading.by_patient import Streams
-from longsynth.reading.cells import cohort_columns, id_cast, unread_cells, unread_labels
+from longsynth.reading.cells import (
+    cohort_columns,
+    different_values,
+    id_cast,
+    unread_cells,
+    unread_labels,
+)
 from longsynth.reading.columns import Roles, accepted_types, people_roles, row_roles
 from longsynth.reading.parquet import stored_types
 from longsynth.reading.records import Cohort
-from longsynth.reading.session import Session, Table, require_distinct
+from longsynth.reading.session import Session, Table, quoted, require_distinct
 from longsynth.reading.slots import COUNTED, Placed, placed
 from longsynth.schema.file import load_schema
 from longsynth.schema.schema import Schema
@@ -98,7 +104,24 @@ class CohortFolder:
             ),
         }
 
-    def _counted(self, table: Table, counts: dict[str, str]) -> dict[str, int]:
+    def counted(self, rows: Mapping[str, str], people: Mapping[str, str]) -> dict[str, int]:
+        """Evaluate SQL counts over the stored cells of both tables, by name. Not for release."""
+        return self._counted(self._observations, rows) | self._counted(self._people, people)
+
+    def distinct(self) -> dict[str, int]:
+        """Count the rows that repeat another in all columns that are read, and for each variable
+        the different values, up to two. Not for release."""
+        columns = ", ".join(map(quoted, self._observations.types))
+        repeated = self._session.row(f"""
+            SELECT coalesce(sum(n - 1), 0) FROM (
+                SELECT count(*) AS n FROM {self._observations.scan} GROUP BY hash({columns}))""")
+        rows, people = (
+            {v.name: different_values(v) for v in self.schema.variables if v.static == static}
+            for static in (False, True)
+        )
+        return {"rows_that_repeat_another": int(repeated[0]), **self.counted(rows, people)}
+
+    def _counted(self, table: Table, counts: Mapping[str, str]) -> dict[str, int]:
         if not counts:
             return {}
         numbers = self._session.row(f"SELECT {', '.join(counts.values())} FROM {table.scan}")

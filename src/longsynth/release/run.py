@@ -3,7 +3,8 @@
 import json
 import resource
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from longsynth.plan import plan
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting
 from longsynth.privacy.noise import NoiseSource
 from longsynth.reading.cohort_folder import FOLDER, CohortFolder
+from longsynth.reading.receipt import Receipt, require_receipt
 from longsynth.reading.records import Cohort, Patients
 from longsynth.release.disclosed import write_disclosed
 from longsynth.release.folder import Release, release_files
@@ -127,7 +129,8 @@ def run_fit(
 ) -> Bundle:
     """Fit a cohort and write RUN completely, or not at all. `noise` is for tests.
 
-    The cohort is a folder for the local engine, or patients that another engine has opened.
+    The cohort is a folder for the local engine, or patients that another engine has opened. A
+    folder needs the receipt of a check.
 
     A private method needs a budget. Any other takes none, and writes RUN/internal only. A fit that
     the governance form does not allow is refused before the book is charged. The book is charged
@@ -143,7 +146,7 @@ def run_fit(
     form = load_form(governance) if governance else None
     with (
         noting() as afterwards,
-        _opened(cohort) as source,
+        _opened(cohort) as (source, checked),
         new_folder(Path(out)) as scratch,
         progress_bar("patients") as progress,
     ):
@@ -181,7 +184,11 @@ def run_fit(
         notes = {
             "reading.json": source.repairs(),
             "cohort.json": _notes(watched, resolved),
-            "run.json": {"cpu_seconds": used.ru_utime + used.ru_stime, **surroundings()},
+            "run.json": {
+                "cpu_seconds": used.ru_utime + used.ru_stime,
+                **surroundings(),
+                "check": asdict(checked) if checked else None,
+            },
         }
         written = {name: json.dumps(note, indent=2).encode() for name, note in notes.items()}
         _write(scratch / "internal", {"NOT_FOR_RELEASE.md": NOTICE.encode(), **written})
@@ -215,10 +222,15 @@ def _require_consistent(
         )
 
 
+@contextmanager
 def _opened(
     cohort: Path | str | AbstractContextManager[Distributed],
-) -> AbstractContextManager[CohortFolder | Distributed]:
-    return CohortFolder(cohort) if isinstance(cohort, Path | str) else cohort
+) -> Iterator[tuple[CohortFolder | Distributed, Receipt | None]]:
+    """Yield the patients, and for those of a folder the receipt of their check."""
+    opened: AbstractContextManager[CohortFolder | Distributed]
+    opened = CohortFolder(cohort) if isinstance(cohort, Path | str) else cohort
+    with opened as source:
+        yield source, require_receipt(source.folder) if source.folder else None
 
 
 def _watched(

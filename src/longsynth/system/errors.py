@@ -46,6 +46,7 @@ class Code(StrEnum):
     STATISTIC_UNUSABLE = "statistic-unusable"
     TOO_FINE_TO_SUM = "too-fine-to-sum"
     # schema, reading and writing
+    CHECK_FAILED = "check-failed"
     COHORT_INCOMPLETE = "cohort-incomplete"
     COLUMN_MISSING = "column-missing"
     COLUMN_TWICE = "column-twice"
@@ -56,6 +57,7 @@ class Code(StrEnum):
     FORMAT_UNKNOWN = "format-unknown"
     MAPPING_UNUSABLE = "mapping-unusable"
     MARKS_OPEN = "marks-open"
+    NOT_CHECKED = "not-checked"
     PACKAGE_MISSING = "package-missing"
     PATIENT_IDS = "patient-ids"
     RECIPE_INVALID = "recipe-invalid"
