@@ -120,6 +120,8 @@ def test_a_synthetic_export_looks_like_the_real_one(
     for file in EXPORTS[name]:
         lines = [(d / file).read_text(encoding=encoding).splitlines() for d in (real, out)]
         skip = above if file == EXPORTS[name][0] else 0
+        marks = [(d / file).read_bytes().startswith(b"\xef\xbb\xbf") for d in (real, out)]
+        assert marks[0] == marks[1], "the byte-order mark"
         assert lines[0][skip] == lines[1][skip], "the header"
         separator = {"ward": ";", "laboratory": "\t", "follow_up": ",", "clinic": "|"}[name]
         rows = [list(csv.reader(text[skip + 1 :], delimiter=separator)) for text in lines]
@@ -212,3 +214,26 @@ def test_patterns_of_files_lead_to_one_name(tmp_path: Path) -> None:
     path.write_text("MRN;Date;Sex;Died;Pulse\na;13/04/2024;M;0;70\nb;14/04/2024;F;1;80\n")
     recipe = settled(first_recipe([path])).replace("files: ward.csv", 'files: "wa?d-*.csv"')
     assert "wa0d-synthetic.csv" in export_writer(recipe, START).files(1)
+
+
+def test_two_tables_of_an_export_can_be_sheets_of_one_workbook(
+    fitted: Callable[[str], Fitted], tmp_path: Path
+) -> None:
+    release = fitted("laboratory")
+    recipe = release.recipe
+    for file in EXPORTS["laboratory"]:
+        sheet = Path(file).stem
+        recipe = recipe.replace(f"files: {file}", f"files: all.xlsx\n    sheet: {sheet}")
+    recipe = recipe.replace("form: csv", "form: excel")
+    out = release.written(tmp_path / "out", recipe)
+    assert openpyxl.load_workbook(out / "all.xlsx").sheetnames == ["labor", "patienten"]
+    assert release.verified(out)
+    (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
+    back = import_table([out / "all.xlsx"], tmp_path / "recipe.yaml", tmp_path / "back")
+    assert back.patients == PATIENTS
+    schema, cohort = read_cohort(tmp_path / "back")
+    drawn = sample(model_of(release.bundle), PATIENTS, seed=5)
+    over_time = ~np.array(schema.layout.static)
+    used = np.arange(schema.slots) < drawn.length[:, None]
+    expected = (drawn.observed & used[:, :, None])[:, :, over_time]
+    assert cohort.observed[:, :, over_time].sum() == expected.sum() > 0

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.random import default_rng
 
+from longsynth.reading.cohort_folder import read_cohort
 from longsynth.reading.first_recipe import first_recipe
 from longsynth.reading.importing import import_table
 from longsynth.schema.recipe import parse_recipe
@@ -242,3 +243,23 @@ def test_a_recipe_that_fills_no_variable_or_names_a_strange_one_is_refused(tmp_p
         assert wrong != text
         with pytest.raises(SchemaError):
             parse_recipe(wrong, "recipe.yaml")
+
+
+def test_records_start_at_zero_unless_the_export_has_their_start(tmp_path: Path) -> None:
+    path = _export(
+        tmp_path,
+        "MRN;Date;Admitted;Sex;Died;Pulse",
+        "a;13/04/2024 10:00;13/04/2024 08:00;M;0;70",
+        "a;13/04/2024 12:00;13/04/2024 08:00;M;0;72",
+    )
+    text = settled(first_recipe([path]))
+    with_start = text.replace(
+        "Admitted: {use: ignore}", "Admitted: {use: start, format: '%d/%m/%Y %H:%M'}"
+    )
+    assert with_start != text
+    for name, recipe, first, hours in (("a", text, "zero", 0), ("b", with_start, "any", 2)):
+        (tmp_path / f"{name}.yaml").write_text(recipe, encoding="utf-8")
+        import_table([path], tmp_path / f"{name}.yaml", tmp_path / name)
+        schema, cohort = read_cohort(tmp_path / name)
+        assert schema.time.first == first
+        assert cohort.gaps[0, 0] == pytest.approx(hours)

@@ -247,7 +247,8 @@ def _text(cell: object, decimal: str) -> str:
 
 
 def _encoding(path: Path) -> str:
-    """UTF-8 if the whole file is; UTF-16 by its mark; else what Windows writes in Europe."""
+    """UTF-8 if the whole file is, with or without a mark; UTF-16 by its mark; else what Windows
+    writes in Europe."""
     with path.open("rb") as file:
         start = file.read(4)
         if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -260,7 +261,7 @@ def _encoding(path: Path) -> str:
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
             return "cp1252"
-    return "utf-8"
+    return "utf-8-sig" if start.startswith(codecs.BOM_UTF8) else "utf-8"
 
 
 def _separator(path: Path, encoding: str) -> tuple[str, int]:

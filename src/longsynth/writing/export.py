@@ -56,7 +56,7 @@ def _write(
     chunks: Iterable[Trajectories],
 ) -> None:
     _require_same(recipe.record, schema)
-    first = 1
+    first, key = 1, recipe.tables[0].used("id")[0]
     with ExitStack() as opened:
         adds = _opened(folder, recipe, names, opened)
         add_weights = opened.enter_context(csv_file(folder / WEIGHTS))
@@ -66,7 +66,7 @@ def _write(
             for table, add in zip(recipe.tables, adds, strict=True):
                 add(export_table(table, recipe, chunk, numbers, start))
             weight = getattr(chunk, "weight", np.ones(chunk.patients))
-            add_weights(pa.table({"id": export_ids(numbers), "weight": np.round(weight, 6)}))
+            add_weights(pa.table({key: export_ids(numbers), "weight": np.round(weight, 6)}))
     (folder / "recipe.yaml").write_text(text, encoding="utf-8", newline="")
     (folder / "schema.yaml").write_text(dump(own_schema(schema)), encoding="utf-8")
 
