@@ -33,6 +33,7 @@ KNOWN = {
     "reading/split.py": FOLDER,
     "show/audit_files.py": FILE,
     "show/audit_plots.py": FOLDER,
+    "show/check_page.py": FILE,
     "longsynth_lab/paper/artefacts.py": TEMPORARY,  # plots, then put in place by write_whole
     "longsynth_lab/patients.py": TEMPORARY,
     "longsynth_lab/results.py": FILE,
