@@ -50,6 +50,8 @@ def steps(cohort: Path, work: Path) -> list[Step]:
         Step("check", (cohort, *ACCEPTED, "--html", work / "check.html")),
         Step("check", (cohort, "--json", *ACCEPTED)),
         Step("split", (cohort, "--holdout", 0.5, "--out", work / "parts")),
+        Step("check", (train, *ACCEPTED)),
+        Step("recipe new", (cohort / "observations.parquet", "--out", work / "recipe.yaml")),
         Step("schema new", ("--cohort", cohort, "--out", work / "new.yaml")),
         Step("schema check", (schema, "--cohort", cohort)),
         Step("import", ("events", cohort, "--schema", schema, "--out", work / "taken")),
