@@ -149,6 +149,7 @@ class Recorded:
     def __init__(self, source: SparkCohort) -> None:
         self.schema, self.patients = source.schema, source.patients
         self.tally, self.repairs = source.tally, source.repairs
+        self.folder, self.counted, self.distinct = source.folder, source.counted, source.distinct
         self._source, self.sent = source, []
 
     def sum_over(self, statistics: Sequence[Statistic], contributions: Contributions) -> list[Sums]:

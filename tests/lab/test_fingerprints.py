@@ -1,6 +1,7 @@
 """Versions: text that does nothing does not count, what changes a number does."""
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +15,15 @@ from longsynth_lab.versions import judged_by, keep_versions, made_by
 
 
 @pytest.fixture(autouse=True)
-def forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """No test knows, or leaves behind, what another has found."""
     monkeypatch.setattr(versions, "KNOWN", tmp_path / "versions.json")
+    _forget()
+    yield
+    _forget()
+
+
+def _forget() -> None:
     for remembering in (made_by, judged_by, versions._sources, versions._code):
         remembering.cache_clear()
 
@@ -27,8 +34,7 @@ def edited(monkeypatch: pytest.MonkeyPatch, module: str, old: str, new: str) -> 
     assert old in text
     tree, real = ast.parse(text.replace(old, new)), versions._tree
     monkeypatch.setattr(versions, "_tree", lambda m: tree if m == module else real(m))
-    for remembering in (made_by, judged_by, versions._sources, versions._code):
-        remembering.cache_clear()
+    _forget()
 
 
 def test_a_comment_or_a_docstring_is_no_new_version(monkeypatch: pytest.MonkeyPatch) -> None:

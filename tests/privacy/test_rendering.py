@@ -272,7 +272,7 @@ def test_a_suggested_command_has_the_folder_as_one_word(
         shutil.copytree(made / what, tmp_path / what / name)
     Path(name).symlink_to(made / "cohort")
     given = {
-        ("status", "--", name): 3,
+        ("status", "--", name): 2,
         ("check", "--accept-problems=known", "--", name): 1,
         ("status", "--", f"run/{name}"): 4,
         ("status", "--", f"synthetic/{name}"): 1,

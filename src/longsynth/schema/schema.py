@@ -118,7 +118,7 @@ class Schema(FrozenModel):
         >>> import longsynth
         >>> draft = longsynth.Schema.suggest(["id", "time", "hr"], ["id", "group", "died"])
         >>> draft
-        Suggestion(27 lines, 7 marks to settle; see .text)
+        Suggestion(28 lines, 7 marks to settle; see .text)
         >>> draft.marks[3]
         '16: time: {column: time, unit: hours}  # CHECK: the unit, or timestamp'
         """

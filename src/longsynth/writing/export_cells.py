@@ -21,7 +21,7 @@ from longsynth.schema.recipe import (
 from longsynth.schema.record import Trajectories
 from longsynth.schema.units import Conversion, conversion
 from longsynth.schema.variable import Variable
-from longsynth.system.arrays import Bools, Floats, Ints
+from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 from longsynth.system.errors import Code, Refused
 from longsynth.writing.own_form import TIME_DECIMALS, decimals, stepped, times_in, used_slots
 
@@ -56,6 +56,8 @@ class _Rows:
     patient: Ints  # (R,), position in the chunk
     slot: Ints  # (R,)
     name: Ints  # (R,), position in `names`; past its end: none
+
+    __repr__ = sizes_only
 
     @classmethod
     def of(
