@@ -120,7 +120,7 @@ class Schema(FrozenModel):
         >>> draft
         Suggestion(28 lines, 7 marks to settle; see .text)
         >>> draft.marks[3]
-        '16: time: {column: time, unit: hours}  # CHECK: the unit, or timestamp'
+        '16: time: {column: time, unit: hours}  # CHECK: hours, days or another unit, or timestamp'
         """
         from longsynth.schema.suggest import suggested
 
