@@ -222,14 +222,22 @@ def test_slots_less_than_a_step_apart_stay_apart(tmp_path: Path) -> None:
     assert (read_cohort(folder)[1].length == 4).all()
 
 
+class OneHour:
+    """Gaps of one hour, the first one too."""
+
+    def draw(self, shared: object, rng: np.random.Generator) -> np.ndarray:
+        rng.random()
+        return np.ones((PATIENTS, 4))
+
+
 def test_the_first_gap_is_zero_where_the_schema_says_so_and_nothing_else_changes(
     bundle: longsynth.Bundle,
 ) -> None:
-    model = model_of(bundle)
+    model = replace(model_of(bundle), gaps=OneHour())
     time = model.schema.time.model_copy(update={"first": "any"})
     free = replace(model, schema=model.schema.model_copy(update={"time": time}))
     zero, anything = (sample(m, PATIENTS, seed=4) for m in (model, free))
-    assert (zero.gaps[:, 0] == 0).all() and (anything.gaps[:, 0] > 0).any()
+    assert (zero.gaps[:, 0] == 0).all() and (anything.gaps[:, 0] == 1).all()
     assert (zero.gaps[:, 1:] == anything.gaps[:, 1:]).all()
     assert np.array_equal(zero.values, anything.values, equal_nan=True)
 
