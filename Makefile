@@ -2,19 +2,25 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
+LIGHT := .venv/installed-light
 DOCS := .venv/installed-docs
+PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
 .PHONY: install demo test mutants nightly check bench evidence versions paper docs clean
 
 install: $(STAMP)
 
-$(STAMP): pyproject.toml lab/pyproject.toml constraints.txt
+$(LIGHT): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]' --editable lab
+	$(PIP) --editable '.[plots]'
+	touch $(LIGHT)
+
+$(STAMP): $(LIGHT) lab/pyproject.toml
+	$(PIP) --editable '.[dev]' --editable lab
 	touch $(STAMP)
 
-demo: install  ## simulate, fit, sample, verify and compare, in demo/
+demo: $(LIGHT)  ## simulate, fit, sample, verify and compare, in demo/
 	rm -rf demo
 	$(BIN)/longsynth demo --out demo
 
@@ -58,7 +64,7 @@ paper: install  ## the paper's study, docs/study-results.md and, with LaTeX, its
 	else echo "LaTeX is not installed: $(STUDY)/paper/study.tex was not compiled"; fi
 
 $(DOCS): $(STAMP)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	$(PIP) --editable '.[docs]'
 	touch $(DOCS)
 
 docs: $(DOCS)  ## the documentation site, in site/

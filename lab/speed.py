@@ -159,6 +159,7 @@ def _figures(work: Callable[[], object]) -> Figures:
 def _make(plain: str, shuffled: str, patients: str) -> Figures:
     """Simulated patients, sorted and unsorted."""
     from longsynth import simulate, simulated_schema
+    from longsynth.reading.receipt import receipt_of_simulated
     from longsynth.writing.cohort import write_cohort
 
     def chunks() -> Iterator[Any]:
@@ -169,6 +170,7 @@ def _make(plain: str, shuffled: str, patients: str) -> Figures:
     for folder in (plain, shuffled):
         Path(folder).mkdir()
     write_cohort(plain, simulated_schema(), chunks())
+    receipt_of_simulated(Path(plain))
     for name in ("patients.parquet", "schema.yaml"):
         (Path(shuffled) / name).write_bytes((Path(plain) / name).read_bytes())
     table = pq.read_table(Path(plain) / "observations.parquet")

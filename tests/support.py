@@ -1,6 +1,7 @@
 """What several tests need: small schemas, small cohorts, and noise that a test can see through."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +16,12 @@ from longsynth.plan import Plan, plan
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.ledger import Ledger, Released, price
 from longsynth.privacy.sums import Contribution
+from longsynth.reading.receipt import write_receipt
 from longsynth.reading.records import Cohort
 from longsynth.schema.file import dump
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
+from longsynth.writing.cohort import write_cohort
 
 SLOTS, VARIABLES = 4, 3
 SMALL = Budget(1.0, 1e-5, "zcdp")  # one, as its ρ takes a while to work out
@@ -186,6 +190,20 @@ def constant_add(
     return ConstantNoise().add(sums, sigma=sigma, sensitivity=sensitivity, rho=rho)
 
 
+def receipt_for(folder: Path) -> Path:
+    """Leave the receipt that a fit asks for, as if someone had looked at this folder."""
+    write_receipt(folder, {}, by="a test")
+    return folder
+
+
+def write_checked(
+    folder: Path | str, schema: Schema, chunks: Iterable[Trajectories], *, first: int = 1
+) -> Path:
+    """Write a cohort folder with its receipt, so that it can be fitted."""
+    write_cohort(folder, schema, chunks, first=first)
+    return receipt_for(Path(folder))
+
+
 def write_folder(
     folder: Path, schema_text: str, observations: dict[str, object], patients: dict[str, object]
 ) -> Path:
@@ -193,7 +211,7 @@ def write_folder(
     (folder / "schema.yaml").write_text(schema_text)
     pq.write_table(pa.table(observations), folder / "observations.parquet")
     pq.write_table(pa.table(patients), folder / "patients.parquet")
-    return folder
+    return receipt_for(folder)
 
 
 def write_cells(
@@ -217,7 +235,7 @@ def write_cells(
             for column, found in zip(columns, zip(*cells, strict=True), strict=bool(cells))
         } or {column: pa.nulls(0) for column in columns}
         pq.write_table(pa.table(stored), folder / f"{name}.parquet")
-    return folder
+    return receipt_for(folder)
 
 
 def _float(cell: str) -> float:

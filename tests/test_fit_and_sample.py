@@ -12,8 +12,7 @@ from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.sample import CHUNK, sample_chunks
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Code
-from longsynth.writing.cohort import write_cohort
-from support import NoNoise, random_cohort, small_plan, small_schema
+from support import NoNoise, random_cohort, small_plan, small_schema, write_checked
 
 
 def arrays(drawn: Synthetic) -> list[np.ndarray]:
@@ -52,7 +51,7 @@ def test_shuffled_files_release_the_same_integers_before_noise(tmp_path: Path) -
     schema = simulated_schema()
     plain = tmp_path / "plain"
     plain.mkdir()
-    write_cohort(plain, schema, simulate(300, seed=4).batches(100))
+    write_checked(plain, schema, simulate(300, seed=4).batches(100))
     shuffled = tmp_path / "shuffled"
     shuffled.mkdir()
     (shuffled / "schema.yaml").write_bytes((plain / "schema.yaml").read_bytes())

@@ -15,8 +15,7 @@ from longsynth.privacy.sums import Sums
 from longsynth.reading.records import Cohort
 from longsynth.release.run import run_fit
 from longsynth.schema.schema import Schema
-from longsynth.writing.cohort import write_cohort
-from support import random_cohort, rows_of, small_plan
+from support import random_cohort, rows_of, small_plan, write_checked
 
 
 def wide(slots: int, variables: int) -> Schema:
@@ -67,7 +66,7 @@ def test_a_band_needs_less_of_both_than_all_pairs() -> None:
 def test_a_fit_without_the_memory_for_it_is_refused_before_anything_is_charged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_cohort(tmp_path, simulated_schema(), simulate(50, seed=1).batches())
+    write_checked(tmp_path, simulated_schema(), simulate(50, seed=1).batches())
     monkeypatch.setattr(longsynth.methods.resources, "memory_of_machine", lambda: 1e6)
     monkeypatch.setattr(Book, "charge", lambda *_, **__: pytest.fail("charged"))
     with pytest.raises(Refused, match=r"needs about .* GB of memory .* fewer slots or variables"):

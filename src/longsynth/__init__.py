@@ -10,17 +10,20 @@ TYPE_CHECKING = False  # so that nothing is loaded before a command is heard: se
 if TYPE_CHECKING:
     from typing import Any
 
+    from longsynth.audit.audit import audit
     from longsynth.bundle import Bundle
     from longsynth.engines.spark.cohort import SparkCohort
-    from longsynth.fit import fit
+    from longsynth.fit import fit, fit_without_privacy
     from longsynth.methods.registry import METHODS, model_of
     from longsynth.plan import Plan, plan
     from longsynth.reading.cohort_folder import CohortFolder, read_cohort
+    from longsynth.reading.frames import read_frames
     from longsynth.reading.importing import import_cohort
     from longsynth.reading.records import Cohort
     from longsynth.reading.simulation import simulate, simulated_schema
     from longsynth.release.folder import load_release
     from longsynth.release.run import run_fit
+    from longsynth.release.synthesizer import Synthesizer
     from longsynth.release.verify import verify
     from longsynth.sample import sample
     from longsynth.sampling.model import Synthetic
@@ -42,14 +45,18 @@ __all__ = [
     "Schema",
     "SchemaError",
     "SparkCohort",
+    "Synthesizer",
     "Synthetic",
+    "audit",
     "fit",
+    "fit_without_privacy",
     "import_cohort",
     "load_release",
     "load_schema",
     "model_of",
     "plan",
     "read_cohort",
+    "read_frames",
     "run_fit",
     "sample",
     "simulate",
@@ -59,17 +66,20 @@ __all__ = [
 ]
 
 _PLACES = {  # where names are defined, as above
+    "audit.audit": ("audit",),  # needs the extra
     "bundle": ("Bundle",),
     "engines.spark.cohort": ("SparkCohort",),  # needs the extra
-    "fit": ("fit",),
+    "fit": ("fit", "fit_without_privacy"),
     "methods.registry": ("METHODS", "model_of"),
     "plan": ("Plan", "plan"),
+    "reading.frames": ("read_frames",),
     "reading.importing": ("import_cohort",),
     "reading.records": ("Cohort",),
     "reading.simulation": ("simulate", "simulated_schema"),
     "reading.cohort_folder": ("CohortFolder", "read_cohort"),
     "release.folder": ("load_release",),
     "release.run": ("run_fit",),
+    "release.synthesizer": ("Synthesizer",),
     "release.verify": ("verify",),
     "sample": ("sample",),
     "sampling.model": ("Synthetic",),
@@ -90,8 +100,12 @@ def __getattr__(name: str) -> "Any":
     raise AttributeError(f"longsynth has no {name!r}")
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class _Package(type(sys)):  # type: ignore[misc]
-    """`longsynth.fit` is the function, though a file is called so too."""
+    """`longsynth.fit` is the function, though a file is called so too; so is `longsynth.audit`."""
 
     def __setattr__(self, name: str, value: "Any") -> None:
         if name not in __all__ or not isinstance(value, type(sys)):

@@ -1,5 +1,6 @@
 """Bundle: all that a sampler may know. Released integers, the public schema and the ledger."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from math import sqrt
@@ -12,11 +13,15 @@ from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
 from longsynth.schema.file import dump
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats
+from longsynth.system.notebook import html_table
 from longsynth.system.origin import UNKNOWN, Origin
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
+    """What a fit released. What a baseline without privacy learned has the same form, and its
+    ledger says NOT PRIVATE."""
+
     method: str
     schema: Schema
     ledger: Ledger
@@ -34,6 +39,16 @@ class Bundle:
         if budget is None:
             return {}
         return self.schema.by_hand(self.patients, sqrt(2 * budget.rho))
+
+    def __repr__(self) -> str:  # no number: a baseline without privacy learns real ones
+        budget, entries = self.ledger.budget, self.ledger.entries
+        promise = f"ε = {budget.epsilon:g}, δ = {budget.delta:g}" if budget else "NOT PRIVATE"
+        numbers = sum(entry.statistic.dimension for entry in entries)
+        released = f"{numbers:,} numbers in {len(entries)} lines"
+        return f"Bundle({self.method}, {self.patients:,} patients, {promise}, {released})"
+
+    def _repr_html_(self) -> str:
+        return ledger_table(repr(self), self.ledger, (e.noise for e in self.ledger.entries))
 
     @property
     def fingerprint(self) -> str:
@@ -58,6 +73,15 @@ class Bundle:
     def array(self, name: str, *shape: int) -> Floats:
         """Return a disclosed array: its numbers are stored as the bits of 64-bit floats."""
         return self.released[name].values.view(np.float64).reshape(shape)
+
+
+def ledger_table(caption: str, ledger: Ledger, noise: Iterable[str]) -> str:
+    """Return a ledger for a notebook, with words on the noise of each line."""
+    rows = (
+        (e.statistic.name, f"{e.statistic.dimension:,}", f"{100 * float(e.share):.0f} %", words)
+        for e, words in zip(ledger.entries, noise, strict=True)
+    )
+    return html_table(caption, ("line", "numbers", "share of the budget", "noise"), rows)
 
 
 def per_unit(statistic: Statistic) -> int:

@@ -1,5 +1,4 @@
-"""Algorithm 1 (alg:fit): from patients to a private bundle and its ledger.
-Below it, how the baselines without a guarantee learn."""
+"""Algorithm 1 (alg:fit): from patients to a private bundle and its ledger. Baselines: below."""
 
 from functools import partial
 
@@ -16,14 +15,24 @@ from longsynth.privacy.ledger import Ledger, Released
 from longsynth.privacy.noise import NoiseSource
 from longsynth.reading.records import Cohort
 from longsynth.schema.schema import Schema
+from longsynth.system.arguments import checked
 from longsynth.system.errors import Code, Refused
 
+PATIENTS = "Give a CohortFolder, SparkCohort or Cohort. For data frames: Synthesizer, read_frames."
 
+
+@checked(patients=PATIENTS, plan="Call plan(schema, patients, epsilon=…, delta=…) first.")
 def fit(patients: Source, plan: Plan, *, noise: NoiseSource | None = None, jobs: int = 1) -> Bundle:
     """Return everything that is released. The plan was priced and accepted before this starts.
 
     One thread reads and `jobs` threads add up; any number gives the same integers before noise.
     `noise` is for tests: any source but OpenDP's marks the bundle TEST-ONLY.
+
+    >>> import longsynth
+    >>> with longsynth.CohortFolder("cohort") as cohort:
+    ...     plan = longsynth.plan(cohort.schema, cohort.patients, epsilon=4, delta=1e-5)
+    ...     longsynth.fit(cohort, plan)
+    Bundle(copula-score, 200 patients, ε = 4, δ = 1e-05, 845 numbers in 6 lines)
     """
     require_room(plan)
     method = plan.method
@@ -41,9 +50,16 @@ def fit(patients: Source, plan: Plan, *, noise: NoiseSource | None = None, jobs:
     return Bundle(method.name, plan.schema, curator.ledger, released, origin)  # line 10
 
 
+@checked(patients=PATIENTS, schema="Call load_schema(path) first.")
 def fit_without_privacy(patients: Source, schema: Schema, method: str) -> Bundle:
     """Return what a non-private method learns. Its ledger says NOT PRIVATE, and nothing learnt this
-    way can be written to a release."""
+    way can be written to a release. For comparisons only.
+
+    >>> import longsynth
+    >>> schema, cohort = longsynth.read_cohort("cohort")
+    >>> longsynth.fit_without_privacy(cohort, schema, "bootstrap")
+    Bundle(bootstrap, 200 patients, NOT PRIVATE, 36,800 numbers in 5 lines)
+    """
     chosen = open_method(method)
     if isinstance(patients, Distributed):
         raise Refused(

@@ -3,20 +3,29 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
 from longsynth.sampling.model import Model, Synthetic, joined
 from longsynth.sampling.strata import Strata
+from longsynth.system.arguments import checked
 from longsynth.system.errors import Code, Refused
 from longsynth.system.workers import in_threads, one_thread
 
 CHUNK = 16_384  # patients that share a seed
 
 
+@checked(model="Call model_of(bundle) first.", patients="Give a whole number.")
 def sample(
     model: Model, patients: int, *, seed: int, where: Mapping[str, str] | None = None
 ) -> Synthetic:
-    """Return synthetic patients. The same model, number, seed and condition give the same bits."""
+    """Return synthetic patients. The same model, number, seed and condition give the same bits.
+
+    >>> import longsynth
+    >>> model = longsynth.model_of(longsynth.load_release("run/release"))
+    >>> longsynth.sample(model, 500, seed=7)
+    Synthetic(500 patients, 14 slots, 6 variables)
+    """
     return joined(list(sample_chunks(model, patients, seed=seed, where=where)))
 
 
@@ -59,6 +68,8 @@ def _sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Syn
     values = model.values.draw(shared, rng)  # eq:transport; support and rounding
     observed = model.masks.draw(shared, length, rng)  # eq:auxiliary; at least two per variable
     gaps = model.gaps.draw(shared, rng)  # eq:auxiliary
+    if model.schema.time.first == "zero":  # a public fact, so nothing was learnt about it
+        gaps = gaps * (np.arange(model.schema.slots) > 0)
     site, group, event = model.schema.strata[stratum].T
     return Synthetic(
         values=values,

@@ -13,6 +13,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Work:
     promise = ("--epsilon", 12, "--delta", 1e-5)
     for step in (
         ("simulate", "--patients", 300, "--out", made.cohort),
+        ("simulate", "--seed", 12, "--patients", 100, "--out", made.held_out),
         ("fit", made.cohort, *promise, "--out", made.folder / "run"),
         ("sample", made.release, "--patients", 200, "--seed", 7, "--out", made.synthetic),
     ):

@@ -33,6 +33,10 @@ class Work:
         return self.folder / "cohort"
 
     @property
+    def held_out(self) -> Path:
+        return self.folder / "held out"
+
+    @property
     def release(self) -> Path:
         return self.folder / "run" / "release"
 
@@ -44,6 +48,7 @@ class Work:
 def prepare(folder: Path, patients: int) -> Work:
     made = Work(folder)
     run("simulate", "--patients", patients, "--out", made.cohort)
+    run("simulate", "--seed", 12, "--patients", patients, "--out", made.held_out)
     run("fit", made.cohort, *PROMISE, "--out", folder / "run")
     run("sample", made.release, "--patients", 200, "--seed", 7, "--out", made.synthetic)
     return made
@@ -51,7 +56,7 @@ def prepare(folder: Path, patients: int) -> Work:
 
 def commands(work: Work, patients: int) -> dict[str, list[object]]:
     """What to write, `--out` aside."""
-    audited = ["--train", work.cohort, "--test", work.cohort, "--synthetic", work.synthetic]
+    audited = ["--train", work.cohort, "--test", work.held_out, "--synthetic", work.synthetic]
     return {
         "fit": ["fit", work.cohort, *PROMISE],
         "sample": ["sample", work.release, "--patients", patients, "--seed", 3],

@@ -62,7 +62,7 @@ def test_import(place: Path) -> None:
 
 
 def test_audit_and_the_internal_dossier(work: Work, place: Path) -> None:
-    patients = ["--train", work.cohort, "--test", work.cohort, "--synthetic", work.synthetic]
+    patients = ["--train", work.cohort, "--test", work.held_out, "--synthetic", work.synthetic]
     done("audit", *patients, "--bootstrap", 0, "--out", place / "audit")
     assert plainly_private(place / "audit")
     page = place / "dossier.html"

@@ -18,7 +18,7 @@ from longsynth.release.folder import load_release
 from longsynth.release.run import run_fit
 from longsynth.release.synthetic_folder import RECIPE, Recipe, recipe_json
 from longsynth.system.errors import Code, Refused
-from longsynth.writing.cohort import write_cohort
+from support import write_checked
 
 DOCS = Path(__file__).parents[2] / "docs"
 app = typer.Typer()
@@ -34,9 +34,9 @@ def work(tmp_path: Path) -> Path:
         "control": simulate(50, seed=4),
         "drawn": weighted(simulate(100, seed=3), np.ones(100)),
     }
-    for name, cohort in cohorts.items():
+    for number, (name, cohort) in enumerate(cohorts.items()):
         (tmp_path / name).mkdir()
-        write_cohort(tmp_path / name, schema, [cohort])
+        write_checked(tmp_path / name, schema, [cohort], first=1000 * number + 1)
     return tmp_path
 
 

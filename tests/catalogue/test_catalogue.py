@@ -66,11 +66,27 @@ def test_a_first_schema_reads_names_and_no_row(tmp_path: Path, kind: str) -> Non
 def test_names_alone_tell_what_is_known_once_a_patient() -> None:
     names = ("patient_id", "time", "HR", "age", "sex", "humour")
     schema = parse_text(starting_schema("mine", Columns(names, names)), "schema.yaml")
-    assert {v.name: v.static for v in schema.variables} == {
-        "heart_rate": False,
-        "age": True,
-        "sex": True,
-    }
+    assert {v.name: v.static for v in schema.variables} == {"heart_rate": False, "age": True}
+    assert schema.group.column == "sex"
+
+
+def test_the_names_that_hospitals_use_are_known() -> None:
+    names = ("MRN", "Visit date", "DOB", "Sex", "BP", "Pulse", "Gewicht", "Died")
+    text = starting_schema("mine", Columns(names, names))
+    schema = parse_text(text, "schema.yaml")
+    assert schema.patient.column == "MRN"
+    assert (schema.time.column, schema.time.unit) == ("Visit date", "timestamp")
+    assert (schema.group.column, schema.event.column) == ("Sex", "Died")
+    assert [v.name for v in schema.variables] == ["heart_rate", "body_weight"]
+    for name in ("DOB", "BP"):
+        assert f"FILL IN, or leave out: {name}" in text
+
+
+def test_sex_is_a_variable_where_another_column_is_the_group() -> None:
+    names = ("patient_id", "time", "group", "sex", "HR", "event")
+    schema = parse_text(starting_schema("mine", Columns(names, names)), "schema.yaml")
+    assert schema.group.column == "group"
+    assert {v.name for v in schema.variables} == {"heart_rate", "sex"}
 
 
 def test_a_long_table_of_events_has_no_columns_to_start_from(tmp_path: Path) -> None:

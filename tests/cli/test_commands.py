@@ -79,7 +79,9 @@ def test_sampling_and_verifying_need_no_data(work: Path) -> None:
 
 
 def test_a_synthetic_cohort_can_be_fitted_again(work: Path, tmp_path: Path) -> None:
-    done = longsynth("fit", work / "drawn", *PROMISE, "--out", tmp_path / "again")
+    synthetic = shutil.copytree(work / "drawn", tmp_path / "drawn")
+    assert longsynth("check", synthetic).returncode == 0
+    done = longsynth("fit", synthetic, *PROMISE, "--out", tmp_path / "again")
     assert done.returncode == 0, done.stderr
 
 
@@ -203,7 +205,8 @@ def test_a_misread_cohort_can_be_seen_before_the_budget_is_spent(
     assert found["labels_set_to_the_first_level"]["group"] == 150
     shown = longsynth("check", folder)
     assert "do not share" in shown.stdout
-    assert shown.returncode == 0
+    assert "longsynth plan" not in shown.stdout
+    assert shown.returncode == 1
 
 
 def test_conditions_reach_the_files(work: Path, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from longsynth.show.terminal import bar
 BOOKED = ["--book", "book", "--dataset", "ward", "--by", "An Engineer"]
 PROMISE = ["--epsilon", "4", "--delta", "1e-4"]
 DRAWN = ["--patients", 5, "--seed", 1, "--out", "x"]
+EXPORT = Path(__file__).parents[2] / "examples/exports/ward.csv"
 
 
 def longsynth(*arguments: object, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
@@ -49,8 +50,9 @@ def test_alone_it_says_where_to_start_and_what_it_says_can_be_typed(tmp_path: Pa
     done = longsynth(cwd=tmp_path)
     assert done.returncode == 0
     assert "longsynth demo" in done.stdout
-    data = FIRST_COMMANDS["I have patient data"]
-    for command in data:
+    shutil.copy(EXPORT, tmp_path / "ward.csv")
+    readers = ("I have an export of patient data", "I want to know what it would cost")
+    for command in [command for reader in readers for command in FIRST_COMMANDS[reader]]:
         assert command in done.stdout
         typed = longsynth(*command.split()[1:], cwd=tmp_path)
         assert typed.returncode == 0, typed.stderr
@@ -118,7 +120,8 @@ def test_every_kind_of_folder_has_a_status(work: Path) -> None:
     said = {name: longsynth("status", name, cwd=work) for name in ("cohort", "raw", "synthetic")}
     assert all(done.returncode == 0 for done in said.values())
     assert "do not share it" in said["cohort"].stdout
-    assert "longsynth check cohort" in said["cohort"].stdout
+    assert "checked" in said["cohort"].stdout
+    assert "longsynth plan cohort/schema.yaml" in said["cohort"].stdout
     assert "NOT PRIVATE" in said["raw"].stdout
     assert "longsynth verify run/release synthetic" in said["synthetic"].stdout
     lost = longsynth("status", ".", cwd=work)

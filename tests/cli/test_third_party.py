@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import preloaded
-from longsynth.writing.cohort import write_cohort
-from support import random_cohort, small_schema
+from support import random_cohort, small_schema, write_checked
 from third_party import PACKAGE, VERSION, install
 
 NOT_PROVED = "longsynth has not proved its sensitivity"
@@ -27,7 +26,7 @@ class Place:
         (folder / "cohort").mkdir()
         cohort = random_cohort(300, seed=9)
         cohort.length[:], cohort.observed[:] = 4, True
-        write_cohort(folder / "cohort", small_schema(), [cohort])
+        write_checked(folder / "cohort", small_schema(), [cohort])
         fit = ("fit", "cohort", *BUDGET, "--method", "honest", "--by", "A", "--out", "run")
         self.fitted = self.said(*fit)
 

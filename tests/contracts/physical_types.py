@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from support import receipt_for
+
 PATIENTS, PER_PATIENT = 20, 3
 ROWS = PATIENTS * PER_PATIENT
 INF, NAN, MOST = float("inf"), float("nan"), 2**63 - 1
@@ -135,7 +137,7 @@ def write_typed(
     (folder / "schema.yaml").write_text(json.dumps(_schema(**changes)))
     pq.write_table(pa.table(rows), folder / "observations.parquet", **(options or {}))
     pq.write_table(pa.table(people), folder / "patients.parquet", **(options or {}))
-    return folder
+    return receipt_for(folder)
 
 
 def cohort_of(folder: Path, role: str, kind: str, **options: Any) -> Path:

@@ -289,8 +289,8 @@ def test_ours_cannot_be_replaced_from_outside(
 def test_a_model_is_rebuilt_in_one_thread_though_scipy_is_loaded_on_the_way() -> None:
     """A second thread would change its last bits with the number of cores, and only wait."""
     asked = """if True:
-        from types import SimpleNamespace
         from threadpoolctl import threadpool_info
+        from longsynth.bundle import Bundle
         from longsynth.methods import registry
 
         class Method:
@@ -300,7 +300,7 @@ def test_a_model_is_rebuilt_in_one_thread_though_scipy_is_loaded_on_the_way() ->
                 print(len(found), {i["num_threads"] for i in found})
 
         registry.METHODS["asked"] = Method()
-        registry.model_of(SimpleNamespace(method="asked"))
+        registry.model_of(Bundle("asked", None, None, {}))
     """
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True)
     number, threads = done.stdout.split(maxsplit=1)

@@ -13,7 +13,7 @@ LOADING = np.array([0.8, -0.7, 0.6, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0])
 
 def frame(static: list[int] | None = None, slots: int = SLOTS) -> FactorModel:
     still = np.isin(np.arange(M), static or [])
-    return FactorModel(Lags(slots, M), V, still)
+    return FactorModel(Lags(slots, M), V, still, np.zeros(M, bool))
 
 
 def one_factor(slots: int = SLOTS) -> np.ndarray:
@@ -100,3 +100,12 @@ def test_a_search_that_begins_elsewhere_ends_at_the_same_picture() -> None:
     found = shrunk_blocks(seen, noise, frame())
     again = shrunk_blocks(seen, noise, frame(), found.parameters + 0.1)
     assert again.fitted == pytest.approx(found.fitted, abs=2e-3)
+
+
+def test_a_slow_channel_keeps_its_value_though_noise_hides_that_it_does() -> None:
+    slow = np.isin(np.arange(M), [2])
+    model = FactorModel(Lags(SLOTS, M), V, np.zeros(M, bool), slow)
+    noise = np.full((4, M, M), 0.5)
+    kept = shrunk_blocks(np.zeros((4, M, M)), noise, model).correlations[1].diagonal()
+    assert kept[2] >= 0.98
+    assert kept[0] < 0.7

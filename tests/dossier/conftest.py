@@ -9,12 +9,13 @@ from longsynth.commands.audit import audit
 from longsynth.govern.book import init_book
 from longsynth.methods.registry import model_of
 from longsynth.privacy.budget import Budget
+from longsynth.reading.receipt import write_receipt
 from longsynth.release.folder import load_release
 from longsynth.release.run import run_fit
 from longsynth.release.synthetic_folder import Recipe, write_synthetic
 from longsynth.schema.schema import Schema
 from longsynth.show.dossier.build import write_dossier
-from longsynth.writing.cohort import write_cohort
+from support import write_checked
 from ward import VARIABLES, ward_cohort, ward_schema
 
 SCRIPT = "<script>alert('x')</script>"
@@ -57,13 +58,17 @@ class World:
         return self.work / "internal.html"
 
 
+ACCEPTED = "<i>the ward</i> measures in Fahrenheit"  # why a red verdict was accepted
+
+
 @pytest.fixture(scope="session")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     work = tmp_path_factory.mktemp("dossier")
     schema = hostile_schema()
     for name, patients, seed in (("train", 160, 1), ("test", 120, 2)):
         (work / name).mkdir()
-        write_cohort(work / name, schema, [ward_cohort(patients, seed)])
+        write_checked(work / name, schema, [ward_cohort(patients, seed)], first=1000 * seed + 1)
+    write_receipt(work / "train", {"red": 1}, by="A. Steward", accepted=ACCEPTED)
     book = init_book(work / "book.db")
     book.grant("ward", Budget(8.0, 1e-5))
     fit(work, "run", book=work / "book.db", dataset="ward", fitted_by="A. Fitter")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dossier.conftest import World
+from dossier.conftest import ACCEPTED, World
 from dossier.test_public_edition import Elements
 from longsynth.release.folder import load_release
 from longsynth.show.dossier.audited.audit_file import Audit, Panels, ScoreRecord
@@ -18,6 +18,15 @@ def test_it_is_marked_and_only_its_owner_can_read_it(world: World) -> None:
     assert page.said.startswith("NOT FOR RELEASE")
     assert stat.S_IMODE(world.internal.stat().st_mode) == 0o600
     assert stat.S_IMODE(world.public.stat().st_mode) & 0o044
+
+
+def test_it_says_why_problems_of_the_cohort_were_accepted_and_the_public_edition_does_not(
+    world: World,
+) -> None:
+    assert ACCEPTED in Elements(world.internal.read_text()).said
+    assert ACCEPTED not in world.internal.read_text(), "it is not escaped"
+    for file in (world.public, *world.release.iterdir()):
+        assert "Fahrenheit" not in file.read_text()
 
 
 def test_it_holds_every_score_of_the_attacks_with_control_and_baseline(world: World) -> None:

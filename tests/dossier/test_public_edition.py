@@ -22,8 +22,7 @@ from longsynth.release.run import run_fit
 from longsynth.show.dossier.build import release_facts, write_dossier
 from longsynth.show.dossier.public.facts import Facts, generate_population, noised
 from longsynth.show.dossier.public.guarantee import guarantee, percent_up
-from longsynth.writing.cohort import write_cohort
-from support import constant_add
+from support import constant_add, write_checked
 from ward import ward_cohort, ward_schema
 
 LARGEST = 3_000_000
@@ -57,7 +56,7 @@ class Elements(HTMLParser):
 
 def page_of(cohort: Cohort, folder: Path, method: str) -> bytes:
     folder.mkdir()
-    write_cohort(folder, ward_schema(), [cohort])
+    write_checked(folder, ward_schema(), [cohort])
     run = folder / "run"
     run_fit(folder, run, epsilon=4.0, delta=1e-5, method=method)
     write_dossier(run, folder / "page.html", redraws=2)
@@ -194,7 +193,7 @@ def test_a_governed_and_signed_release_prints_its_form_and_who_signed(tmp_path: 
     form = Path(__file__).parents[2] / "examples/governance.yaml"
     cohort, run = tmp_path / "cohort", tmp_path / "run"
     cohort.mkdir()
-    write_cohort(cohort, simulated_schema(), [simulate(120, seed=1)])
+    write_checked(cohort, simulated_schema(), [simulate(120, seed=1)])
     run_fit(cohort, run, epsilon=4.0, delta=1e-5, governance=form, fitted_by="data engineer")
     make_keys(tmp_path / "key")
     key = load_private(tmp_path / "key")

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leaks.sentinels import HOURS, MARK, VALID, WILD
+from support import receipt_for
 
 SCHEMA: dict[str, Any] = {
     "longsynth": 1,
@@ -66,6 +67,7 @@ def write_typed(folder: Path) -> None:
     write_schema(folder)
     for name, table in TABLES.items():
         pq.write_table(typed(table), folder / f"{name}.parquet")
+    receipt_for(folder)
 
 
 def write_csv(folder: Path, **tables: bytes) -> None:

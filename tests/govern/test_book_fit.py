@@ -14,8 +14,7 @@ from longsynth import OverBudget, Refused, run_fit, simulate, simulated_schema
 from longsynth.govern.book import Book, init_book
 from longsynth.privacy.budget import Budget
 from longsynth.system.origin import surroundings
-from longsynth.writing.cohort import write_cohort
-from support import NoNoise
+from support import NoNoise, write_checked
 
 PROMISE = {"epsilon": 4.0, "delta": 1e-5, "method": "trust", "accounting": "zcdp"}
 RHO = Budget(4.0, 1e-5, "zcdp").rho
@@ -24,7 +23,7 @@ RHO = Budget(4.0, 1e-5, "zcdp").rho
 @pytest.fixture(scope="module")
 def cohort(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cohort")
-    write_cohort(folder, simulated_schema(), simulate(40, seed=3).batches(40))
+    write_checked(folder, simulated_schema(), simulate(40, seed=3).batches(40))
     return folder
 
 

@@ -176,7 +176,7 @@ def test_a_meds_tool_reads_every_event_by_the_commands_of_the_page(
     assert read == sorted(rows, key=lambda row: row["subject_id"])
 
 
-@pytest.mark.parametrize("form", list(FORMATS))
+@pytest.mark.parametrize("form", [name for name, f in FORMATS.items() if not f.settings])
 def test_the_same_patients_give_the_same_bytes(drawn: Synthetic, tmp_path: Path, form: str) -> None:
     once, again = (written(drawn, form, tmp_path / name) for name in ("once", "again"))
     files = sorted(p.relative_to(once) for p in once.rglob("*") if p.is_file())

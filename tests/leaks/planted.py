@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from leaks.sentinels import FAR_HOURS, HOURS, MARK, VALID, WHOLE, WILD
 from longsynth.schema.file import dump
-from support import small_schema
+from support import receipt_for, small_schema
 
 PATIENTS, SLOTS = 40, 4
 MARKED = 12  # patients with sentinels in their measurements
@@ -82,7 +82,7 @@ def write_parquet(folder: Path, kind: str, seed: int = 0) -> Path:
     for name, table in zip(("observations", "patients"), tables(kind, seed), strict=True):
         columns = {column: _stored(cells) for column, cells in table.items()}
         pq.write_table(pa.table(columns), folder / f"{name}.parquet")
-    return folder
+    return receipt_for(folder)
 
 
 def _stored(cells: list[Any]) -> pa.Array:

@@ -35,16 +35,23 @@ class Step:
         return [*self.command.split(), *map(str, self.arguments)]
 
 
+ACCEPTED = ("--accept-problems", "they were planted")
+
+
 def steps(cohort: Path, work: Path) -> list[Step]:
     """Return what to run, in this order; every output goes below `work`."""
     run, raw, drawn, book = work / "run", work / "raw", work / "drawn", work / "book"
     schema, key, form = cohort / "schema.yaml", work / "key", work / "form.yaml"
     draw = ("--patients", 30, "--seed", 7, "--out")
-    real = ("--train", cohort, "--test", cohort, "--bootstrap", 0)
+    train, held = work / "parts" / "train", work / "parts" / "holdout"
+    real = ("--train", train, "--test", held, "--bootstrap", 0)
     charged = ("--method", "trust", "--book", book, "--dataset", "ward")
     return [
-        Step("check", (cohort,)),
-        Step("check", (cohort, "--json")),
+        Step("check", (cohort, *ACCEPTED, "--html", work / "check.html")),
+        Step("check", (cohort, "--json", *ACCEPTED)),
+        Step("split", (cohort, "--holdout", 0.5, "--out", work / "parts")),
+        Step("check", (train, *ACCEPTED)),
+        Step("recipe new", (cohort / "observations.parquet", "--out", work / "recipe.yaml")),
         Step("schema new", ("--cohort", cohort, "--out", work / "new.yaml")),
         Step("schema check", (schema, "--cohort", cohort)),
         Step("import", ("events", cohort, "--schema", schema, "--out", work / "taken")),
@@ -54,7 +61,7 @@ def steps(cohort: Path, work: Path) -> list[Step]:
         Step("governance page", (form, "--out", work / "form.html"), 2),
         Step("budget init", (book,)),
         Step("budget grant", (book, "--dataset", "ward", *PROMISE)),
-        Step("fit", (cohort, *PROMISE, *charged, "--out", run)),
+        Step("fit", (train, *PROMISE, *charged, "--out", run)),
         Step("fit", (cohort, *PROMISE, "--out", work / "default")),
         Step("fit", (cohort, *PROMISE, "--out", work / "more", "--book", book), 2),
         Step("fit", (cohort, *PROMISE, "--method", "dp-markov", "--out", work / "markov")),

@@ -99,9 +99,10 @@ def test_whatever_the_cells_hold_each_command_ends_alike(world: World) -> None:
 
 def outputs(world: World) -> Iterator[tuple[Path, tuple[bytes, ...]]]:
     """Each file or folder written, and what may not be in it."""
+    cohorts = {world.work / folder for folder in ("taken", "parts/train", "parts/holdout")}
     raw = {world.work / ran.step.raw_output for ran in world.ran if ran.step.raw_output}
     for path in sorted(world.work.rglob("*")):
-        if path.is_file() and path.parent != world.work / "taken":  # a cohort: patients and ids
+        if path.is_file() and path.parent not in cohorts:  # which hold patients and ids
             within = raw & {path, *path.parents}
             yield path, IDENTITIES if within else NEEDLES
 
@@ -116,7 +117,8 @@ def test_no_file_holds_an_id_and_only_what_must_not_leave_holds_a_value(world: W
 
 
 def test_what_must_not_leave_can_be_read_by_its_owner_alone(world: World) -> None:
-    for folder in ("run/internal", "markov/internal", "raw/internal", "redrawn", "audit", "taken"):
+    internal = ("run/internal", "markov/internal", "raw/internal", "parts/internal")
+    for folder in (*internal, "parts", "parts/train", "redrawn", "audit", "taken"):
         assert stat.S_IMODE((world.work / folder).stat().st_mode) == 0o700, folder
 
 

@@ -74,11 +74,10 @@ class Verdict:
 
 def write_ordinary_cohort(tree: Path, tests: Path, folder: Path) -> None:
     import_from(tree, tests)
-    from longsynth.writing.cohort import write_cohort
-    from support import random_cohort, small_schema
+    from support import random_cohort, small_schema, write_checked
 
     folder.mkdir()
-    write_cohort(folder, small_schema(), [random_cohort(60, seed=2)])
+    write_checked(folder, small_schema(), [random_cohort(60, seed=2)])
 
 
 def examine_and_note(task: Task) -> None:

@@ -29,6 +29,26 @@ def test_every_script_of_the_makefile_knows_the_options_it_is_given(
         assert re.search(rf"{option}\b", done.stdout), option
 
 
+def test_the_demo_installs_what_it_needs_and_no_tool_of_developers() -> None:
+    done = subprocess.run(
+        ["make", "--dry-run", "--always-make", "demo"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    installed = re.findall(r"pip install .*", done.stdout)
+    assert any("--editable '.[plots]'" in line for line in installed)
+    assert not re.search(r"\[(dev|docs|spark)", done.stdout), installed
+    assert "--editable lab" not in done.stdout
+    assert "longsynth demo --out demo" in done.stdout
+
+
+def test_everything_else_installs_all_of_it_in_the_same_place() -> None:
+    done = subprocess.run(
+        ["make", "--dry-run", "--always-make", "test"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "--editable '.[dev]' --editable lab" in done.stdout
+
+
 def test_tests_of_one_group_run_on_one_worker(tmp_path: Path) -> None:
     """Else Spark starts twice, and whatever is slow to make is made twice."""
     makefile = (ROOT / "Makefile").read_text()

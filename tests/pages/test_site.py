@@ -6,9 +6,12 @@ import subprocess
 import sys
 from html import unescape
 from pathlib import Path
+from shutil import which
+from urllib.parse import unquote
 
 import pytest
 
+from longsynth.show.dossier.build import BROWSERS
 from pages.blocks import PAGES, ROOT
 
 pytest.importorskip("mkdocs", reason="the site needs longsynth[docs]")
@@ -42,8 +45,43 @@ def test_no_page_asks_another_host_for_anything(site: Path) -> None:
         assert not FETCHED.search(path.read_text("utf-8")), path
 
 
+def test_every_link_works_when_the_site_is_opened_from_a_folder(site: Path) -> None:
+    pages = [page for page in site.rglob("*.html") if page.name != "404.html"]  # for servers alone
+    checked = 0
+    for page in pages:
+        text = page.read_text("utf-8")
+        for link in re.findall(r"""<[a-z]+\b[^>]*?\s(?:href|src)=["']?([^"' >]+)""", text):
+            if re.match(r"[a-z]+:", link):
+                continue
+            path, _, anchor = unquote(unescape(link)).partition("#")
+            target = page.parent / path if path else page
+            assert target.is_file(), f"{page.name}: {link}"
+            if anchor and target.suffix == ".html":
+                assert f'id="{anchor}"' in target.read_text("utf-8"), f"{page.name}: {link}"
+            checked += 1
+    assert checked > 1000
+
+
+def test_search_works_when_the_site_is_opened_from_a_folder(site: Path) -> None:
+    api = pytest.importorskip("playwright.sync_api", reason="a browser is driven with Playwright")
+    program = next((path for name in BROWSERS if (path := which(name))), None)
+    if program is None:
+        pytest.skip("there is no Chromium or Chrome")
+    with api.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = chromium.new_page()
+        page.goto((site / "tutorial.html").as_uri())
+        page.locator(".md-search__input").fill("dossier")
+        page.locator(".md-search-result__link").first.wait_for(state="attached")
+        found = [
+            link.get_attribute("href") for link in page.locator(".md-search-result__link").all()
+        ]
+        chromium.close()
+    assert (site / "dossier.html").as_uri() in found
+
+
 def test_every_formula_is_drawn(site: Path) -> None:
-    text = (site / "privacy/index.html").read_text("utf-8")
+    text = (site / "privacy.html").read_text("utf-8")
     content = text[text.index("<article") : text.index("</article")]
     assert content.count("<math") > 200
     assert "arithmatex" not in text
@@ -75,7 +113,7 @@ def test_every_page_is_in_the_navigation_and_every_public_name_in_the_reference(
     listed = (ROOT / "mkdocs.yml").read_text("utf-8")
     for page in (page for page in PAGES if page.parent == ROOT / "docs"):
         assert re.search(rf"[ :]{page.name}$", listed, re.MULTILINE), page
-    reference = (site / "api/index.html").read_text("utf-8")
+    reference = (site / "api.html").read_text("utf-8")
     errors = {"CohortError", "OverBudget", "ReleaseError", "SchemaError"}  # under Refused
     for name in set(longsynth.__all__) - errors - {"METHODS"}:
         assert re.search(rf'id="longsynth\.[\w.]*\b{name}"', reference), name

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from longsynth import privacy, run_fit
-from longsynth.writing.cohort import write_cohort
-from support import random_cohort, small_schema
+from support import random_cohort, small_schema, write_checked
 
 ROOT = Path(__file__).parents[2]
 BOTH = """
@@ -40,7 +39,7 @@ def run(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     (tmp_path / "cohort").mkdir()
     cohort = random_cohort(60, seed=4)
     cohort.event[6:] = 0
-    write_cohort(tmp_path / "cohort", small_schema(), [cohort])
+    write_checked(tmp_path / "cohort", small_schema(), [cohort])
     run_fit(tmp_path / "cohort", tmp_path / "run", epsilon=4, delta=1e-5, method=request.param)
     return tmp_path / "run"
 

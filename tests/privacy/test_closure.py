@@ -15,8 +15,7 @@ from longsynth import load_release, run_fit
 from longsynth.govern.book import init_book
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.noise import OpenDPNoise
-from longsynth.writing.cohort import write_cohort
-from support import random_cohort, small_plan, small_schema
+from support import random_cohort, small_plan, small_schema, write_checked
 
 FILES = ["STATEMENT.md", "ledger.json", "manifest.json", "schema.yaml", "statistics.json"]
 N, EPSILON, DELTA = 60, 4.0, 1e-5
@@ -40,7 +39,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory, method: str) -> tuple[Path,
         return noised
 
     (folder / "cohort").mkdir()
-    write_cohort(folder / "cohort", small_schema(), [random_cohort(N, seed=4)])
+    write_checked(folder / "cohort", small_schema(), [random_cohort(N, seed=4)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OpenDPNoise, "add", watched)
         run_fit(folder / "cohort", folder / "run", method=method, **PROMISE)
@@ -114,7 +113,7 @@ def test_a_fit_that_stops_while_drawing_has_been_charged_to_its_book_and_all_abo
     book.grant("hospital", Budget(8.0, DELTA))
     book.grant("ward", Budget(8.0, DELTA), "hospital")
     (tmp_path / "cohort").mkdir()
-    write_cohort(tmp_path / "cohort", small_schema(), [random_cohort(N, seed=4)])
+    write_checked(tmp_path / "cohort", small_schema(), [random_cohort(N, seed=4)])
     charged = {"book": book.path, "dataset": "ward", "epsilon": EPSILON, "delta": DELTA}
     with pytest.raises(RuntimeError, match="stopped"):
         run_fit(tmp_path / "cohort", tmp_path / "run", **charged, noise=Stopped())

@@ -19,12 +19,16 @@ from longsynth.engines import kernel
 from longsynth.methods.copula_score import model as calibration
 from longsynth.privacy.noise import OpenDPNoise
 from longsynth.reading import parquet, session
+from longsynth.reading.simulation import simulate
+from longsynth.writing.cohort import write_cohort
 from longsynth_lab.paper.section_v import AS_PRINTED
 from privacy.unlike_cohorts import (
     NAMES,
     OTHERS,
     SCHEMA,
     UNLIKE,
+    N,
+    edited,
     folder_of,
     ordinary_cohorts,
     ward_cohorts,
@@ -122,6 +126,34 @@ def test_nothing_but_the_mechanism_tells_two_cohorts_apart(
         out.rename(tmp_path / f"run of {cohort.name}")
         if drawn.exists():
             drawn.rename(tmp_path / f"drawn of {cohort.name}")
+
+
+@pytest.mark.usefixtures("constant_mechanism")
+def test_receipts_do_not_tell_two_neighbouring_cohorts_apart(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever was found, by whom, and why it was accepted: once there is a receipt, a fit lets out
+    the same bytes."""
+    base, out, seen, verdicts = simulate(N, seed=1), tmp_path / "run", [], []
+    wild = edited(base, values=base.values.copy())
+    wild.values[7] = 1e308
+    for who, cohort in {"anna": base, "b": wild}.items():
+        folder = tmp_path / "cohort"
+        folder.mkdir()
+        write_cohort(folder, SCHEMA, [cohort])
+        code, told, _ = run(["check", str(folder), "--json", "--by", who], capfd)
+        verdicts.append(told)
+        if code:
+            reason = ["--accept-problems", f"{who} looked"]
+            assert run(["check", str(folder), *reason], capfd)[0] == 0
+        promise = ["--epsilon", "4", "--delta", "1e-5", "--method", "trust"]
+        fit = ["fit", str(folder), *promise, "--out", str(out)]
+        seen.append(in_full(fit, out / "release", capfd))
+        for path in (folder, out):
+            path.rename(tmp_path / f"{path.name} of {who}")
+    assert verdicts[0] != verdicts[1], "both checks saw the same, so this test shows nothing"
+    assert seen[0]["exit code"] == 0
+    assert seen[0] == seen[1]
 
 
 def with_mistake(folder: Path, mistake: str, name: str) -> Path:

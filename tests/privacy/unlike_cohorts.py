@@ -9,7 +9,7 @@ from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate
 from longsynth.schema.file import dump
 from longsynth.writing.cohort import write_cohort
-from support import write_cells
+from support import receipt_for, write_cells, write_checked
 from ward import STATIC, ward_cohort, ward_schema
 
 N = 60
@@ -24,7 +24,7 @@ def folder_of(tmp: Path, name: str, **settings: object) -> Path:
     folder.mkdir()
     constants = SCHEMA.constants.model_copy(update=settings)
     schema = SCHEMA.model_copy(update={"constants": constants})
-    write_cohort(folder, schema, [simulate(N, seed=len(name))])
+    write_checked(folder, schema, [simulate(N, seed=len(name))])
     return folder
 
 
@@ -50,7 +50,7 @@ def ordinary_cohorts(tmp: Path, names: tuple[str, ...]) -> list[Path]:
     }
     for name in (n for n in names if n in variants):
         (tmp / name).mkdir()
-        write_cohort(tmp / name, SCHEMA, [variants[name]])
+        write_checked(tmp / name, SCHEMA, [variants[name]])
     header = ",".join(["patient_id", "time", *NAMES])
     people = [f"{i},1,0,B" for i in range(N)]
     messy = [f"{i % N},{i // N},{'x' * (i % 7)},inf,-inf,nan,1e999,\x00" for i in range(5 * N)]
@@ -88,7 +88,7 @@ def ward_cohorts(tmp: Path) -> list[Path]:
         folder.mkdir()
         write_cohort(folder, schema, [cohort])
         (folder / "schema.yaml").write_text(dump(schema))
-        folders.append(folder)
+        folders.append(receipt_for(folder))
     header = ",".join(["patient_id", "time", "pulse", "dose", "oxygen", "rhythm"])
     odd = [f"{i % N},{i / 7},{i},?,yes,{'sinus' * (i % 3)}" for i in range(4 * N)]
     people = [f"{i},{i % 2},1,B,{i},f,\xff{'O' * (i % 2)}" for i in range(N)]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from longsynth import CohortFolder, load_release, model_of, run_fit, sample, verify
+from support import receipt_for
 
 COHORTS = os.environ.get("LONGSYNTH_COHORTS")
 pytestmark = pytest.mark.skipif(
@@ -53,7 +54,7 @@ def cohort(tmp: Path, name: str, schema: str) -> Path:
     (folder / "schema.yaml").write_text(schema)
     for table in ("observations.parquet", "patients.parquet"):
         (folder / table).symlink_to(source / table)
-    return folder
+    return receipt_for(folder)
 
 
 @pytest.mark.parametrize(

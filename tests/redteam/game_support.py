@@ -23,6 +23,10 @@ def quick(plan: Plan, **wanted: Any) -> GameReport:
     return play(plan, **few | {"seed": 3} | wanted)
 
 
+def in_units(sd: float, patients: int) -> str:
+    return f"±{sd / patients:.2g} in each mean"
+
+
 class TwoStages(PrivateMethod):
     """A histogram first; then values that are shifted by what the histogram said."""
 
@@ -34,7 +38,7 @@ class TwoStages(PrivateMethod):
         shifted = lines.sum_of("shifted", "values moved by a release", size, size * q * q, q)
         return (
             (lines.strata(schema, {"strata": Fraction(1, 4)}),),
-            (Line(shifted, Fraction(3, 4), shifted_rows, lines.mean_noise),),
+            (Line(shifted, Fraction(3, 4), shifted_rows, in_units),),
         )
 
     def encoder(self, schema: Any, so_far: Any) -> Any:

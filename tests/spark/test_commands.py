@@ -14,9 +14,9 @@ import pytest
 from longsynth import fit, model_of, simulate, simulated_schema
 from longsynth.engines.spark.sampling import write_on_spark
 from longsynth.sample import CHUNK, sample_chunks
-from longsynth.writing.cohort import CHUNKS, write_cohort, write_parts
+from longsynth.writing.cohort import CHUNKS, write_parts
 from spark_sessions import LEAN, Sessions, why_not
-from support import random_cohort, small_plan
+from support import random_cohort, small_plan, write_checked
 
 pytestmark = pytest.mark.xdist_group("spark")
 ROOT = Path(__file__).parents[2]
@@ -55,7 +55,7 @@ def test_the_pages_example_with_a_session_runs_as_written(
     (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     Path("cohort").mkdir()
-    write_cohort("cohort", simulated_schema(), simulate(60, seed=1).batches())
+    write_checked("cohort", simulated_schema(), simulate(60, seed=1).batches())
     seen: dict[str, object] = {}
     exec(compile(block, "docs/spark.md", "exec"), seen)
     assert seen["bundle"].patients == 60  # type: ignore[attr-defined]
@@ -115,4 +115,4 @@ def test_a_fit_on_spark_that_is_stopped_leaves_nothing_and_says_so_in_a_sentence
 
 def write_large(folder: Path) -> None:
     folder.mkdir()
-    write_cohort(folder, simulated_schema(), simulate(30_000, seed=1).batches(4096))
+    write_checked(folder, simulated_schema(), simulate(30_000, seed=1).batches(4096))

@@ -11,6 +11,7 @@ from typing import Any
 
 from longsynth.audit.classifiers import MODELS, require_sklearn
 from longsynth.audit.fidelity import fidelity_scores
+from longsynth.audit.inputs import patients_of
 from longsynth.audit.metric import Score
 from longsynth.audit.ranking import Predictions
 from longsynth.audit.refit import Refit, canary_scores
@@ -29,25 +30,43 @@ from longsynth.audit.result import (
 from longsynth.audit.utility import base_rate, subgroup_scores, train_and_predict, utility_scores
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
+from longsynth.system.arguments import checked
+
+Given = Trajectories | tuple[Any, Any]  # or data frames: observations and patients
 
 
+@checked(schema="Call load_schema(path) first.")
 def audit(
     schema: Schema,
-    train: Trajectories,
-    test: Trajectories,
-    synthetic: Trajectories,
-    control: Trajectories | None = None,
+    train: Given,
+    test: Given,
+    synthetic: Given,
+    control: Given | None = None,
     *,
     refit: Refit | None = None,
     watch: Callable[[], None] = lambda: None,
     bootstrap: int = 200,
     seed: int = 0,
 ) -> AuditResult:
-    """Audit synthetic patients. `control`, by default the test cohort, are the outsiders of the
-    attacks; neither may have been part of the fit. With `refit` canaries are planted too, and
-    `watch` is called after each of its fits."""
+    """Compare synthetic patients with those that were fitted and with held-out ones. All scores
+    are internal: they are computed from real patients.
+
+    Each of them is a `Cohort`, `Synthetic` patients or a pair of data frames. `control`, by default
+    the test cohort, are the outsiders of the attacks; neither may have been part of the fit. With
+    `refit` canaries are planted too, and `watch` is called after each of its fits.
+
+    >>> import longsynth
+    >>> schema, train = longsynth.read_cohort("cohort")
+    >>> test = longsynth.simulate(200, seed=2)  # yours are held out
+    >>> model = longsynth.model_of(longsynth.load_release("run/release"))
+    >>> synthetic = longsynth.sample(model, 200, seed=3)
+    >>> longsynth.audit(schema, train, test, synthetic, bootstrap=0)  # doctest: +ELLIPSIS
+    AuditResult(... scores from 200 train, 200 test, 200 synthetic, 200 control patients; internal)
+    """
     require_sklearn()
-    control = test if control is None else control
+    train, test = patients_of(schema, train), patients_of(schema, test)
+    synthetic = patients_of(schema, synthetic, weighted=True)
+    control = test if control is None else patients_of(schema, control)
     predictions = dict(_predictions(schema, train, test, synthetic))
     rows: list[ScoreRow] = []
 

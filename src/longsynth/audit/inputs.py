@@ -3,21 +3,40 @@ the weights that restore the population."""
 
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longsynth.reading.cohort_folder import read_cohort
+from longsynth.reading.frames import arrow_table, cohort_folder_of
 from longsynth.reading.parquet import column_types
 from longsynth.reading.records import Cohort
+from longsynth.reading.split import shared_patients
 from longsynth.sampling.model import Synthetic
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats
 from longsynth.system.errors import Code, CohortError, Refused
 from longsynth.system.reader_errors import without_cells
+from longsynth.writing.own_form import OTHER_WEIGHT, WEIGHT
 
 CORRECT = "Correct the weights, or generate the patients again with `longsynth sample`."
+
+
+def require_strangers(train: Path, others: dict[str, Path]) -> None:
+    """Refuse a cohort that is called held-out, but has patients of the training cohort."""
+    for name, cohort in others.items():
+        if shared_patients(train, cohort):
+            raise Refused(
+                Code.NOT_HELD_OUT,
+                f"the {name} cohort {cohort} has patient ids of the training cohort {train}, and "
+                "fitted patients are not held out.",
+                "Hold patients out before the fit, with `longsynth split`, and fit the rest. If "
+                "they are different people who happen to have the same ids, give one cohort other "
+                "ids.",
+            )
 
 
 def require_agreement(schemas: dict[str, Schema]) -> Schema:
@@ -35,6 +54,33 @@ def require_agreement(schemas: dict[str, Schema]) -> Schema:
                     "from a fit of this cohort.",
                 )
     return first
+
+
+def patients_of(schema: Schema, given: Any, *, weighted: bool = False) -> Trajectories:
+    """Return patients as arrays: as they are, or from a pair of data frames, observations and
+    patients. Synthetic patients are weighted by the column `weight`, where they have one."""
+    if isinstance(given, tuple) and len(given) == 2:
+        with cohort_folder_of(_timed(schema, given[0]), *given) as folder:
+            return read_synthetic(folder)[1] if weighted else read_cohort(folder)[1]
+    if not isinstance(given, Trajectories):
+        raise Refused(
+            Code.ARGUMENT_WRONG,
+            f"an audit cannot use a {type(given).__name__} as patients.",
+            "Give a Cohort, Synthetic patients, or a pair of data frames: (observations, "
+            "patients).",
+        )
+    return given
+
+
+def _timed(schema: Schema, observations: Any) -> Schema:
+    """Synthetic patients have hours where real ones have dates."""
+    table, column = arrow_table(observations, "observations"), schema.time.column
+    if schema.time.unit != "timestamp" or column not in table.column_names:
+        return schema
+    kind = table.schema.field(column).type
+    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+        return schema
+    return schema.model_copy(update={"time": schema.time.model_copy(update={"unit": "hours"})})
 
 
 def _facts(schema: Schema) -> dict[str, object]:
@@ -62,7 +108,7 @@ def _text(value: object) -> str:
 
 
 def read_synthetic(folder: Path) -> tuple[Schema, Synthetic]:
-    """Read a cohort folder and, where patients.parquet has it, its column `weight`."""
+    """Read a cohort folder and, where patients.parquet has them, the weights of patients."""
     schema, cohort = read_cohort(folder)
     arrays = {field.name: getattr(cohort, field.name) for field in fields(Cohort)}
     with without_cells(f"{folder} has no readable column 'weight'."):
@@ -73,18 +119,20 @@ def read_synthetic(folder: Path) -> tuple[Schema, Synthetic]:
 def _weight(folder: Path, key: str, patients: int) -> Floats:
     """Return weights in the order in which `read_cohort` returns patients: by id."""
     path, rows = folder / "patients.parquet", folder / "observations.parquet"
-    if not path.is_file() or "weight" not in pq.read_schema(path).names:
+    names = pq.read_schema(path).names if path.is_file() else []
+    name = OTHER_WEIGHT if OTHER_WEIGHT in names else WEIGHT
+    if name not in names:
         return np.ones(patients)
     ids = [dict(column_types(file)).get(key) for file in (path, rows) if file.is_file()]
     if len(ids) < 2 or not all(pa.types.is_integer(k) and k != pa.uint64() for k in ids):
         remedy = "Number the patients from 1 in both tables, as `longsynth sample` does."
         raise _unusable(path, "has weights, but ids that are not whole numbers.", remedy)
-    table = pq.ParquetFile(path).read(columns=[key, "weight"])
-    if table.column_names.count("weight") > 1:
-        raise _unusable(path, "has the column 'weight' twice.", "Rename one of the columns.")
-    column = table.column("weight")
+    table = pq.ParquetFile(path).read(columns=[key, name])
+    if table.column_names.count(name) > 1:
+        raise _unusable(path, f"has the column {name!r} twice.", "Rename one of the columns.")
+    column = table.column(name)
     if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
-        raise _unusable(path, "has a column 'weight' that is not numeric.", CORRECT)
+        raise _unusable(path, f"has a column {name!r} that is not numeric.", CORRECT)
     order = np.argsort(table.column(key).to_numpy(), kind="stable")
     weight = np.asarray(column.to_numpy(), dtype=np.float64)[order]
     with np.errstate(over="ignore", invalid="ignore"):

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from longsynth.audit.view import summed
-from longsynth.system.arrays import Floats, Ints
+from longsynth.system.arrays import Floats, Ints, sizes_only
 
 BINS = 10  # of equal width, for calibration
 WILDEST = 50.0  # a slope or intercept beyond this has no finite optimum to converge to
@@ -21,6 +21,8 @@ class Predictions:
     probability: Floats  # (n,)
     group: Ints  # (n,)
     site: Ints  # (n,)
+
+    __repr__ = sizes_only
 
 
 class Ranking:

@@ -43,6 +43,10 @@ class AuditResult:
     bootstrap: int
     refitted: str = ""  # the mechanism that was fitted again with canaries; "": none was
 
+    def __repr__(self) -> str:  # no score: they are computed from real patients
+        sizes = ", ".join(f"{number:,} {cohort}" for cohort, number in self.patients.items())
+        return f"AuditResult({len(self.rows)} scores from {sizes} patients; internal)"
+
     def of(self, section: str, source: Source) -> dict[str, Score]:
         """Return one row of a section by metric."""
         return {

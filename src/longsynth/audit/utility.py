@@ -18,7 +18,7 @@ from longsynth.audit.ranking import (
 from longsynth.audit.view import summaries, weights
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.system.arrays import Bools, Floats, Ints
+from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 
 FEW_EVENTS = 10  # below this a ranking metric says next to nothing
 GROUPS = ("group0", "group1")
@@ -30,6 +30,9 @@ class Ranked(NamedTuple):
     event: Ints
     probability: Floats
     ranking: Ranking
+
+    def __repr__(self) -> str:
+        return sizes_only(self)
 
     def mean(self, values: Floats, weight: Floats) -> float:
         total = weight.sum() or np.nan  # of nobody, nothing is defined

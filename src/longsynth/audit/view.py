@@ -13,7 +13,7 @@ from longsynth.encoding.scaling import Scaling
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
-from longsynth.system.arrays import Bools, Floats, Ints
+from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 
 MOST_LEVELS = 50  # longer scales are grouped evenly, so that tables stay small
 PER_NUMBER = ("mean", "last", "min", "max", "slope", "missing", "count")  # over time
@@ -30,6 +30,8 @@ class View:
     used: Bools  # (n, T)
     gaps: Floats  # (n, T), hours, within [0, max_gap]; 0 where not used
     time: Floats  # (n, T), hours since time zero
+
+    __repr__ = sizes_only
 
 
 def view(schema: Schema, cohort: Trajectories) -> View:

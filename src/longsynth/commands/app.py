@@ -9,12 +9,14 @@ import typer
 from longsynth.commands.attack import app as attack
 from longsynth.commands.audit import audit
 from longsynth.commands.budget import app as budget
-from longsynth.commands.data import check, import_, schema_app
+from longsynth.commands.check import check
+from longsynth.commands.data import import_, recipe_app, schema_app
 from longsynth.commands.demo import demo, methods, simulate
 from longsynth.commands.fit import fit, plan, sample
 from longsynth.commands.governance import app as governance
 from longsynth.commands.options import OneLineArguments, command
 from longsynth.commands.sign import keygen, sign
+from longsynth.commands.split import split
 from longsynth.commands.verify import dossier, ledger, status, verify
 from longsynth.system.errors import Code, Refused
 
@@ -29,7 +31,8 @@ app = typer.Typer(
 
 FIRST_COMMANDS = {
     "I want to see it work": ("longsynth demo",),
-    "I have patient data": (
+    "I have an export of patient data": ("longsynth recipe new ward.csv --out recipe.yaml",),
+    "I want to know what it would cost": (
         "longsynth schema new --columns patient_id,time,heart_rate,crp --out schema.yaml",
         "longsynth plan schema.yaml --patients 5000 --epsilon 4 --delta 1e-6",
     ),
@@ -102,8 +105,10 @@ _add(START, status, "status run")
 _add(START, methods, "methods")
 
 app.add_typer(schema_app, name="schema", rich_help_panel=DATA)
-_add(DATA, import_, "import events hospital --schema events.yaml --out cohort", "import")
+app.add_typer(recipe_app, name="recipe", rich_help_panel=DATA)
+_add(DATA, import_, "import table ward.csv --recipe recipe.yaml --out cohort", "import")
 _add(DATA, check, "check cohort")
+_add(DATA, split, "split cohort --holdout 0.2 --out parts")
 
 _add(RELEASE, plan, f"plan schema.yaml --patients 5000 {PROMISE}")
 _add(RELEASE, fit, f"fit cohort {PROMISE} --out run")
@@ -111,7 +116,9 @@ _add(RELEASE, sample, "sample run/release --patients 500 --seed 7 --out syntheti
 
 _add(CHECK, ledger, "ledger run/release")
 _add(CHECK, verify, "verify run/release synthetic")
-_add(CHECK, audit, "audit --train cohort --test held-out --synthetic synthetic --out audit")
+_add(
+    CHECK, audit, "audit --train parts/train --test parts/holdout --synthetic synthetic --out audit"
+)
 _add(CHECK, dossier, "dossier run --out dossier.html")
 app.add_typer(attack, name="attack", rich_help_panel=CHECK)
 app.command(

@@ -24,7 +24,7 @@ ON_ATTACKS = (
 
 def audit(
     train: Annotated[Path, typer.Option(help="The cohort that was fitted.")],
-    test: Annotated[Path, typer.Option(help="Held-out real patients, who were not fitted.")],
+    test: Annotated[Path, typer.Option(help="Held-out real patients; see `longsynth split`.")],
     synthetic: Annotated[Path, typer.Option(help="A folder written by `longsynth sample`.")],
     out: Annotated[Path, typer.Option("--out", help="A folder that does not exist yet.")],
     control: Annotated[
@@ -50,7 +50,7 @@ def audit(
     """
     from longsynth.audit.audit import audit as run_audit
     from longsynth.audit.classifiers import require_sklearn
-    from longsynth.audit.inputs import read_synthetic, require_agreement
+    from longsynth.audit.inputs import read_synthetic, require_agreement, require_strangers
     from longsynth.audit.refit import refit_like
     from longsynth.reading.cohort_folder import read_cohort
     from longsynth.show.audit_files import origin_of, write_audit, write_panels
@@ -60,6 +60,7 @@ def audit(
     require_sklearn()
     refit = refit_like(canary, synthetic) if canary else None
     with new_folder(out, owner_only=True) as scratch, _fits(refit is not None) as watch:
+        require_strangers(train, {"test": test, **({"control": control} if control else {})})
         train_schema, trained = read_cohort(train)
         if refit and refit.patients != trained.patients:
             raise Refused(

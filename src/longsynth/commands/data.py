@@ -1,4 +1,4 @@
-"""`longsynth schema`, `import` and `check`: from your tables to a cohort that can be fitted."""
+"""`longsynth schema`, `recipe` and `import`: from your tables to a cohort folder."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,15 +7,9 @@ import typer
 
 from longsynth.commands.options import (
     BUDGET_OPTIONS,
-    CohortFolder,
-    Engine,
-    Engines,
     Json,
-    Master,
     NewFile,
     Out,
-    Tables,
-    cohort_on,
     command,
     print_json,
     require_new,
@@ -24,6 +18,8 @@ from longsynth.commands.options import (
 from longsynth.reading.formats import FORMATS
 from longsynth.system.errors import Code, Refused
 from longsynth.system.text import command_line
+
+TABLE = "table"  # the format of exports that a recipe describes
 
 schema_app = typer.Typer(no_args_is_help=True, help="Write and check a schema. Reads no data.")
 
@@ -100,38 +96,99 @@ def check_schema(
         say(f"Next: {command_line('plan', path, '--patients', 'N', *BUDGET_OPTIONS)}")
 
 
+recipe_app = typer.Typer(
+    no_args_is_help=True, help="Write a recipe that says how to read a hospital's own export."
+)
+
+
+@command(recipe_app, "recipe new ward.csv --out recipe.yaml", "new")
+def recipe_new(
+    export: Annotated[
+        list[Path], typer.Argument(metavar="EXPORT…", help="The files: CSV, Excel or Parquet.")
+    ],
+    out: NewFile,
+    name: Annotated[str, typer.Option(help="The name of the cohort.")] = "my cohort",
+) -> None:
+    """Write a first recipe, from column names and the form of cells. It contains no values.
+
+    The output is for the data steward only.
+    """
+    from longsynth.reading.export import look_at
+    from longsynth.reading.first_recipe import first_recipe
+    from longsynth.schema.from_names import marked_lines
+    from longsynth.system.folders import write_whole
+
+    require_new(out)
+    text = first_recipe(export, name)
+    for path in export:
+        say(f"Detected {look_at(path).sentence()}.")
+    write_whole(out, text.encode())
+    marked = marked_lines(text)
+    say(
+        f"Wrote {out}. Decide the {marked} lines that are marked CHECK or FILL IN, and remove the "
+        f"marks.\nNext: edit {out}, then "
+        + command_line("import", "table", *export, "--recipe", out, "--out", "cohort")
+    )
+
+
 def import_(
     form: Annotated[
         str,
         typer.Argument(
-            metavar="|".join(FORMATS),
-            help="; ".join(f"{name}: {form.reads}" for name, form in FORMATS.items()) + ".",
-            autocompletion=lambda: list(FORMATS),
+            metavar="|".join((TABLE, *FORMATS)),
+            help=f"{TABLE}: a hospital's own export, by a recipe; "
+            + "; ".join(f"{name}: {form.reads}" for name, form in FORMATS.items())
+            + ".",
+            autocompletion=lambda: [TABLE, *FORMATS],
         ),
     ],
     source: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            metavar="SOURCE",
-            help="; ".join(f"{name}: {form.source}" for name, form in FORMATS.items()) + ".",
+            metavar="SOURCE…",
+            help=f"{TABLE}: one or more files; "
+            + "; ".join(f"{name}: {form.source}" for name, form in FORMATS.items())
+            + ".",
         ),
     ],
-    schema: Annotated[Path, typer.Option(help="The schema, with the mapping under 'source'.")],
     out: Out,
+    schema: Annotated[
+        Path | None, typer.Option(help="The schema, with the mapping under 'source'.")
+    ] = None,
+    recipe: Annotated[
+        Path | None, typer.Option(help="For a table: the recipe; see `longsynth recipe new`.")
+    ] = None,
 ) -> None:
-    """Turn tables or a database into a cohort folder.
+    """Turn a hospital's export, tables or a database into a cohort folder.
 
-    Every row of the patient table becomes one patient. COHORT/internal/import.json counts what
-    could not be read. That file and the output of this command are for the data steward only.
+    COHORT/internal/import.json counts what could not be read. That file and the output of this
+    command are for the data steward only.
     """
-    from longsynth.reading.importing import import_cohort
+    from longsynth.reading.importing import import_cohort, import_table
     from longsynth.system.workers import progress_bar
 
+    if (form == TABLE and schema) or (form != TABLE and (recipe or not schema)):
+        raise Refused(
+            Code.OPTIONS_CONFLICT,
+            f"`import {TABLE}` reads by a recipe, and the other formats by a schema.",
+            f"Give --recipe for {TABLE}, and --schema otherwise.",
+        )
+    if form != TABLE and len(source) > 1:
+        raise Refused(
+            Code.OPTIONS_CONFLICT,
+            f"`import {form}` reads one source, and {len(source)} are given.",
+            "Give one folder, file or address.",
+        )
     with progress_bar() as bar:  # rows are private, so they are not counted
         task = bar.add_task("import", total=None)
-        imported = import_cohort(
-            form, source, schema, out, lambda step: bar.update(task, description=step)
-        )
+
+        def step(words: str) -> None:
+            bar.update(task, description=words)
+
+        if schema is None:
+            imported = import_table(source, recipe, out, step)
+        else:
+            imported = import_cohort(form, source[0], schema, out, step)
     for note in imported.notes:
         say(f"Note: {note}")
     say(
@@ -140,34 +197,4 @@ def import_(
         f"{out / 'internal/import.json'} counts what could not be mapped. It contains raw facts "
         "about patients: do not share it.\n"
         f"Next: {command_line('check', out)}"
-    )
-
-
-def check(
-    cohort: CohortFolder,
-    json: Json = False,
-    engine: Engine = Engines.local,
-    master: Master = None,
-    tables: Tables = None,
-) -> None:
-    """Count what cannot be read in a cohort, before any budget is spent.
-
-    The output is for the data steward only: it contains raw facts about patients.
-    """
-    from longsynth.reading.cohort_folder import CohortFolder as Folder
-
-    chosen = cohort_on(engine, cohort, master, tables, None)
-    with Folder(chosen) if isinstance(chosen, Path) else chosen as source:
-        counts = {"patients": source.patients, **source.repairs()}
-    if json:
-        print_json(counts)
-        return
-    from longsynth.show.terminal import show_reading, stdout
-
-    show_reading(stdout(), counts)
-    say(
-        "Next: "
-        + command_line(
-            "plan", cohort / "schema.yaml", "--patients", counts["patients"], *BUDGET_OPTIONS
-        )
     )

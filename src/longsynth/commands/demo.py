@@ -30,6 +30,7 @@ def demo(
     from longsynth.methods import DEFAULT
     from longsynth.methods.registry import model_of
     from longsynth.reading.cohort_folder import read_cohort
+    from longsynth.reading.receipt import receipt_of_simulated
     from longsynth.reading.simulation import simulate, simulated_schema
     from longsynth.release.folder import load_release
     from longsynth.release.run import run_fit
@@ -48,6 +49,7 @@ def demo(
         synthetic.mkdir()
         console.print(f"1. simulate  {PATIENTS} patients, seed {SEED}")
         write_cohort(cohort, simulated_schema(), simulate(PATIENTS, seed=SEED).batches())
+        receipt_of_simulated(cohort)
         console.print(f"2. fit       ε = {EPSILON:g}, δ = {DELTA:g}, method '{DEFAULT}'")
         run_fit(cohort, run, epsilon=EPSILON, delta=DELTA)
         console.print(f"3. sample    {PATIENTS} synthetic patients, seed {SYNTHETIC_SEED}")
@@ -108,14 +110,22 @@ def simulate(
     patients: Annotated[int, typer.Option(min=1, help="The number of patients.")] = 720,
 ) -> None:
     """Write a cohort of simulated patients: the paper's population."""
+    from longsynth.reading.receipt import receipt_of_simulated
     from longsynth.reading.simulation import simulate as draw
     from longsynth.reading.simulation import simulated_schema
     from longsynth.system.folders import new_folder
     from longsynth.writing.cohort import write_cohort
 
     with new_folder(out) as scratch:
-        write_cohort(scratch, simulated_schema(), draw(patients, seed=seed).batches(16_384))
+        batches = draw(patients, seed=seed).batches(16_384)
+        write_cohort(scratch, simulated_schema(), batches, first=_first_id(seed))
+        receipt_of_simulated(scratch)
     say(f"Wrote {patients:,} simulated patients to {out}.\nNext: {command_line('check', out)}")
+
+
+def _first_id(seed: int) -> int:
+    """Patients of two seeds are different people, so their ids differ."""
+    return seed % 1_000_000 * 1_000_000_000 + 1
 
 
 def methods(json: Json = False) -> None:

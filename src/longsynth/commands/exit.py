@@ -1,7 +1,7 @@
 """How a command ends: one sentence, no traceback, and an exit code that a script can rely on.
 
 0    done
-1    a check failed (verify, bench paper)
+1    a check failed (check, verify, bench paper)
 2    refused: wrong input, no space, no permission; the sentence names the remedy
 3    a bug in longsynth, or a fault of the machine
 129  the terminal closed (SIGHUP), 130  Ctrl-C (SIGINT), 143  asked to end (SIGTERM)

@@ -33,6 +33,8 @@ from longsynth.system.errors import Code, Refused
 from longsynth.system.text import as_typed, command_line
 from longsynth.writing import FORMATS, output_format
 
+EXPORT = "export"  # the format that a recipe describes
+
 
 def plan(
     schema: Annotated[
@@ -166,6 +168,14 @@ def sample(
             autocompletion=lambda: list(FORMATS),
         ),
     ] = "cohort",
+    recipe: Annotated[
+        Path | None,
+        typer.Option(help=f"For {EXPORT}: the recipe by which the cohort was imported."),
+    ] = None,
+    start_date: Annotated[
+        str | None,
+        typer.Option(help=f"For {EXPORT}: when all records start, for example 2024-01-01."),
+    ] = None,
     engine: Engine = Engines.local,
     master: Master = None,
     jobs: Jobs = 1,
@@ -175,14 +185,16 @@ def sample(
     from longsynth.release.disclosed import MARK, holds_disclosed, read_disclosed
     from longsynth.release.folder import load_release
     from longsynth.release.synthetic_folder import (
-        Recipe,
+        Recipe as Sampling,
+    )
+    from longsynth.release.synthetic_folder import (
         write_synthetic,
         write_synthetic_on_spark,
     )
     from longsynth.system.folders import new_folder
     from longsynth.system.workers import counted_by, progress_bar
 
-    weight = output_format(form).weight
+    weight, settings = output_format(form).weight, _settings(form, recipe, start_date)
     raw = holds_disclosed(release)
     bundle = read_disclosed(release) if raw else load_release(release)
     model = model_of(bundle)
@@ -197,14 +209,14 @@ def sample(
         form = "parts"
     else:
         require_local(master)
-    recipe = Recipe(bundle.fingerprint, patients, seed, levels, not raw, form)
+    sampling = Sampling(bundle.fingerprint, patients, seed, levels, not raw, form, **settings)
     with new_folder(out, owner_only=raw) as scratch, progress_bar("patients") as progress:
         if engine == Engines.spark:
             progress.add_task("sample", total=None)
-            write_synthetic_on_spark(scratch, model, recipe, master=master or "local[*]")
+            write_synthetic_on_spark(scratch, model, sampling, master=master or "local[*]")
         else:
             watch = counted_by(progress, "sample", patients)
-            write_synthetic(scratch, model, recipe, watch, jobs)
+            write_synthetic(scratch, model, sampling, watch, jobs)
         if raw:
             (scratch / "NOT_FOR_RELEASE.md").write_text(MARK, encoding="utf-8")
     if raw:
@@ -215,6 +227,27 @@ def sample(
         f"{' among those selected' if where else ''}.\n"
         f"Next: {command_line('verify', release, out)}"
     )
+
+
+def _settings(form: str, recipe: Path | None, start_date: str | None) -> dict[str, dict[str, str]]:
+    """Return what a format asks for, as a keyword of the sampling."""
+    from longsynth.schema.recipe import load_recipe
+
+    if form != EXPORT:
+        if recipe or start_date:
+            raise Refused(
+                Code.OPTIONS_CONFLICT,
+                f"--recipe and --start-date are for --format {EXPORT}.",
+                f"Leave them out, or add --format {EXPORT}.",
+            )
+        return {}
+    if recipe is None:
+        raise Refused(
+            Code.OPTION_MISSING,
+            f"--format {EXPORT} needs the recipe by which the cohort was imported.",
+            "Add --recipe COHORT/recipe.yaml.",
+        )
+    return {"settings": {"recipe": load_recipe(recipe)[1], "start_date": start_date or ""}}
 
 
 def _levels(where: list[str]) -> dict[str, str]:

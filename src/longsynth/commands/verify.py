@@ -148,9 +148,16 @@ def next_commands(state: "FolderStatus") -> tuple[str, ...]:
             if state.synthetic
             else command_line("sample", state.source, *SAMPLE_OPTIONS, "synthetic")
         )
-        sign = command_line("sign", state.source, "--key", "KEY")
-        signed = state.facts["signed"]
-        return (command_line("ledger", state.source), after, *(() if signed else (sign,)))
+        return (
+            *(
+                ()
+                if state.facts["signed"]
+                else (command_line("sign", state.source, "--key", "KEY"),)
+            ),
+            command_line("dossier", folder, "--out", "dossier.html"),
+            command_line("ledger", state.source),
+            after,
+        )
     if state.kind == "not private":
         return (command_line("sample", state.source, *SAMPLE_OPTIONS, "drawn"),)
     if state.kind == "synthetic":
@@ -161,8 +168,10 @@ def next_commands(state: "FolderStatus") -> tuple[str, ...]:
     if state.kind == "export":
         source = ("import", "events", folder, "--schema", schema, "--out", "cohort")
         return (command_line(*source),)
+    checked = state.facts["checked"]
+    if not _is_sound(checked):
+        return (command_line("check", folder),)
     return (
-        command_line("check", folder),
         command_line("plan", schema, "--patients", "N", *BUDGET_OPTIONS),
         command_line("fit", folder, *BUDGET_OPTIONS, "--out", "run"),
     )
@@ -221,8 +230,25 @@ def _lines(state: "FolderStatus") -> list[tuple[str, str]]:
             ),
         ]
     if state.kind in ("cohort", "export"):
-        return [("schema", "schema.yaml" if facts["schema"] else "none yet")]
+        schema = [("schema", "schema.yaml" if facts["schema"] else "none yet")]
+        return [*schema, ("checked", _look(facts["checked"]))] if "checked" in facts else schema
     return [("method", str(facts.get("method")))] if facts else _checked(state)
+
+
+def _is_sound(checked: dict[str, Any] | None) -> bool:
+    """Whether a fit would accept the last check of a cohort."""
+    accepted = checked and (checked["colour"] != "red" or checked["accepted"])
+    return bool(checked and checked["matches"] and accepted)
+
+
+def _look(checked: dict[str, Any] | None) -> str:
+    if checked is None:
+        return "not yet: a fit is refused"
+    if not checked["matches"]:
+        return "not since the tables or the schema changed: a fit is refused"
+    name = f" by {checked['by']}" if checked["by"] else ""
+    reason = f"; accepted: {checked['accepted']}" if checked["accepted"] else ""
+    return f"{checked['colour']}, {checked['at']}{name}{reason}"
 
 
 def _promise(facts: dict[str, Any]) -> list[tuple[str, str]]:

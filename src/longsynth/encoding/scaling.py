@@ -140,8 +140,9 @@ class Scaling:
         return np.asarray(np.expm1((np.clip(encoded, -1.0, 1.0) + 1) / 2 * self._longest))
 
     def half_ranges(self) -> Floats:
-        """(V,): what one encoded unit is worth in clinical units, where the scale is linear."""
-        return np.where(self._log, np.nan, self._half)
+        """(V,): what one encoded unit is worth in clinical units, or in their logarithm where that
+        is the scale."""
+        return np.array(self._half)
 
     def reference_in_unit(self, v: int, centre: float, scale: float) -> tuple[float, float]:
         """Return a public centre and scale of a variable on [-1, 1]."""

@@ -1,6 +1,7 @@
 """Patients here or on other machines: added up in one pass either way, to the same integers."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -21,6 +22,11 @@ class Distributed(Protocol):
     """Patients on other machines, added up there."""
 
     @property
+    def folder(self) -> Path | None:
+        """The cohort folder whose tables these are; None for tables of the engine's own."""
+        ...
+
+    @property
     def schema(self) -> Schema: ...
 
     @property
@@ -36,6 +42,14 @@ class Distributed(Protocol):
 
     def repairs(self) -> dict[str, Any]:
         """Count what was repaired while reading. Not for release."""
+        ...
+
+    def counted(self, rows: Mapping[str, str], people: Mapping[str, str]) -> dict[str, int]:
+        """Evaluate SQL counts over the cells of the two tables, by name. Not for release."""
+        ...
+
+    def distinct(self) -> dict[str, int] | None:
+        """See `Readable.distinct`."""
         ...
 
 

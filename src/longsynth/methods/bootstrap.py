@@ -15,6 +15,7 @@ from longsynth.reading.records import Cohort
 from longsynth.sampling.model import Model
 from longsynth.sampling.strata import population_masses, synthesis_strata
 from longsynth.schema.schema import Schema
+from longsynth.system.arrays import sizes_only
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class Records:
     """Looks up one array of the sampled records."""
 
     rows: NDArray[Any]  # (N, …)
+
+    __repr__ = sizes_only
 
     def draw(self, record: NDArray[np.int64], rng: Generator) -> NDArray[Any]:
         return self.rows[record]
@@ -32,6 +35,8 @@ class RecordMasks:
     """Which of their cells were observed; their lengths are their own."""
 
     rows: NDArray[Any]  # (N, T, V)
+
+    __repr__ = sizes_only
 
     def draw(
         self, record: NDArray[np.int64], length: NDArray[np.int64], rng: Generator
@@ -44,6 +49,8 @@ class RecordOfStratum:
     """Draws a record from each patient's stratum."""
 
     by_stratum: list[NDArray[np.int64]]
+
+    __repr__ = sizes_only
 
     def __call__(self, stratum: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
         sizes = np.array([len(rows) for rows in self.by_stratum])

@@ -18,7 +18,7 @@ from longsynth.sampling.auxiliary import masks_of
 from longsynth.sampling.model import Model
 from longsynth.sampling.strata import lengths_of, population_masses, synthesis_strata
 from longsynth.schema.schema import Schema
-from longsynth.system.arrays import Floats
+from longsynth.system.arrays import Floats, sizes_only
 
 LEVELS = np.linspace(0.0, 1.0, 65)  # of the quantiles that describe a marginal
 
@@ -30,6 +30,8 @@ class Quantiles:
     table: Floats  # (parts, Q, …)
     part: NDArray[np.int64]  # (S,): whose table a stratum draws from
     whole: NDArray[np.bool_]  # last axis: which take whole numbers
+
+    __repr__ = sizes_only
 
     def draw(self, stratum: NDArray[np.int64], rng: Generator) -> Floats:
         shape = self.table.shape[2:]

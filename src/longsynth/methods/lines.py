@@ -16,6 +16,7 @@ from longsynth.encoding.rows import Encoded
 from longsynth.encoding.scaling import Scaling, grid_of, mask_grid, value_radius_squared
 from longsynth.methods.fact import Fact, weighted
 from longsynth.methods.method import Line
+from longsynth.methods.words import means_in_units, percent, points, spreads_in_units
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
 from longsynth.sampling.auxiliary import GAP_SQUARES, GAPS, LENGTHS, MASKS, STRATA, VALUES
@@ -138,14 +139,8 @@ def _value_rows(encoded: Encoded) -> Contribution:
 
 
 def _values_noise(schema: Schema, sd: float, patients: int) -> str:
-    """Also for one variable, to make a share of a half range tangible."""
-    mean, example = sd / patients, ""
-    half_ranges = Scaling(schema).half_ranges()
-    for variable, half in zip(schema.variables, half_ranges, strict=True):
-        if variable.kind == "continuous" and np.isfinite(half):
-            example = f" ({variable.name}: ±{mean * half:.2g} {variable.unit})".replace(" )", ")")
-            break
-    return f"±{_percent(mean)} % of a half range in each mean{example}"
+    mean = np.full(len(schema.variables), sd / patients)
+    return f"{means_in_units(schema, Scaling(schema), mean)}, in each slot"
 
 
 def masks(schema: Schema, shares: Shares, *, conditioned: bool) -> Line:
@@ -167,7 +162,7 @@ def _conditioned_masks(encoded: Encoded) -> Contribution:
 
 
 def _masks_noise(sd: float, patients: int) -> str:
-    return f"±{_percent(sd / patients)} percentage points in each missing rate"
+    return f"±{points(sd / patients)} in each missing rate"
 
 
 def gaps(schema: Schema, shares: Shares, *, conditioned: bool) -> Line:
@@ -186,8 +181,11 @@ def _conditioned_gaps(encoded: Encoded) -> Contribution:
 
 
 def _gaps_noise(schema: Schema, sd: float, patients: int) -> str:
+    """A share of the gap and an hour more, so for one gap in hours too."""
     factor = np.expm1(min(sd / patients * np.log1p(schema.max_gap) / 2, 20.0))
-    return f"±{_percent(factor)} % of (1 h + gap) in each mean gap"
+    gap = min(24.0, schema.max_gap)
+    hours = f"{factor * (1 + gap):.2g}" if factor * (1 + gap) < 100 else "100 or more"
+    return f"±{percent(factor)} in each typical gap (±{hours} h if it is {gap:g} h)"
 
 
 def gap_squares(schema: Schema, shares: Shares) -> Line:
@@ -203,7 +201,7 @@ def _gap_square_rows(encoded: Encoded) -> Contribution:
 
 
 def _gap_squares_noise(sd: float, patients: int) -> str:
-    return f"±{sd / patients:.2g} in each mean square of a log gap"
+    return f"±{sd / patients:.2g} in how much gaps vary (mean square of a log gap, from 0 to 1)"
 
 
 def unconditional(schema: Schema, shares: Shares) -> list[Line]:
@@ -216,9 +214,11 @@ def unconditional(schema: Schema, shares: Shares) -> list[Line]:
     ]
 
 
-def mean_noise(sd: float, patients: int) -> str:
-    """For a line without better words."""
-    return f"±{sd / patients:.2g} in each mean"
+def squares_noise(schema: Schema, sd: float, patients: int) -> str:
+    """For mean squares of encoded values, and mean products."""
+    mean = sd / patients
+    spreads = spreads_in_units(schema, Scaling(schema), mean)
+    return f"±{mean:.2g} in each mean square of a scaled value, from 0 to 1{spreads}"
 
 
 def _summed(
@@ -227,7 +227,3 @@ def _summed(
     if conditioned:
         return by_condition(name, meaning, size, squared, grid, schema)
     return sum_of(name, meaning, size, squared, grid)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g}" if share < 1 else f"{100 * share:,.0f}"

@@ -19,6 +19,7 @@ from longsynth.methods.method import Method, OpenMethod, PrivateMethod
 from longsynth.methods.scorediff import ScoreDiff, TemporalPCA
 from longsynth.methods.trust import Trust
 from longsynth.sampling.model import Model
+from longsynth.system.arguments import checked
 from longsynth.system.errors import Code, Refused
 from longsynth.system.origin import OURS, VERSION, Origin, is_plausible
 from longsynth.system.text import is_name
@@ -104,8 +105,14 @@ def open_method(name: str) -> OpenMethod:
     return method
 
 
+@checked(bundle="Call fit(cohort, plan) or load_release(folder) first.")
 def model_of(bundle: Bundle) -> Model:
-    """Return the sampler that a bundle describes. Post-processing: no data, no noise."""
+    """Return the sampler that a bundle describes. Post-processing: no data, no noise.
+
+    >>> import longsynth
+    >>> longsynth.model_of(longsynth.load_release("run/release"))
+    Model('simulated deterioration cohort', 12 strata)
+    """
     with one_thread():  # more would change the last bits
         return method_named(bundle.method).model(bundle)
 

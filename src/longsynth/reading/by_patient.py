@@ -22,7 +22,7 @@ from longsynth.reading.session import Session
 from longsynth.reading.slots import Grouped
 from longsynth.schema.columns import TIME_UNITS
 from longsynth.schema.schema import Schema
-from longsynth.system.arrays import Floats, Ints
+from longsynth.system.arrays import Floats, Ints, sizes_only
 
 CELLS = 1 << 22  # that are read together, at most, so that wide records need no more memory
 _NUMBERED = "(SELECT *, row_number() OVER (ORDER BY id) AS number FROM people)"
@@ -36,6 +36,8 @@ class People:
     labels: Ints  # (n, 3): site, group, event
     static: Floats  # (n, V)
 
+    __repr__ = sizes_only
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -44,6 +46,8 @@ class Block:
     id: Ints  # (R,), ascending
     time: Floats  # (R,), hours
     columns: Sequence[pa.Array]  # of the variables over time
+
+    __repr__ = sizes_only
 
     def part(self, start: int, end: int) -> "Block":
         cut = slice(start, end)

@@ -52,10 +52,17 @@ def unread_cells(schema: Schema, *, static: bool) -> dict[str, str]:
     }
 
 
+def different_values(variable: Variable) -> str:
+    """SQL that counts a variable's different finite values, up to two."""
+    x = cell(variable)
+    finite = f"FILTER (WHERE isfinite({x}))"
+    return f"CASE WHEN min({x}) {finite} < max({x}) {finite} THEN 2 ELSE 1 END"
+
+
 def unread_labels(schema: Schema) -> dict[str, str]:
     """SQL that counts, per label, the patients whose label is not in the schema."""
     return {
-        what: f"count(*) - count({_position(labels.column, labels.levels)})"
+        what: f"count(*) - count({level_position(labels)})"
         for what in LABELS
         if (labels := getattr(schema, what)) is not None
     }
@@ -97,6 +104,11 @@ def level_code(labels: Labels | None, types: Mapping[str, pa.DataType]) -> str:
     if labels is None:
         return "0"
     return f"coalesce({_position(labels.column, labels.levels, types[labels.column])}, 0)"
+
+
+def level_position(labels: Labels) -> str:
+    """SQL for a label's position in the schema, NULL for any other cell."""
+    return _position(labels.column, labels.levels)
 
 
 def cell(variable: Variable) -> str:

@@ -7,27 +7,42 @@ are; DuckDB sorts the others, on disk if necessary.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
 from longsynth.reading.by_patient import Streams
-from longsynth.reading.cells import cohort_columns, id_cast, unread_cells, unread_labels
+from longsynth.reading.cells import (
+    cohort_columns,
+    different_values,
+    id_cast,
+    unread_cells,
+    unread_labels,
+)
 from longsynth.reading.columns import Roles, accepted_types, people_roles, row_roles
 from longsynth.reading.parquet import stored_types
 from longsynth.reading.records import Cohort
-from longsynth.reading.session import Session, Table, require_distinct
+from longsynth.reading.session import Session, Table, quoted, require_distinct
 from longsynth.reading.slots import COUNTED, Placed, placed
 from longsynth.schema.file import load_schema
 from longsynth.schema.schema import Schema
+from longsynth.system.arguments import checked
 from longsynth.system.errors import Code, CohortError
 
+FOLDER = "Give the cohort's folder. For data frames, use Synthesizer or read_frames."
 MEMORY = 256  # MB that DuckDB may use before it sorts on disk
 
 
 class CohortFolder:
-    """The patients of a folder, in batches, as often as needed. Close it to remove its scratch."""
+    """The patients of a folder, in batches, as often as needed. Close it to remove its scratch.
 
+    >>> import longsynth
+    >>> with longsynth.CohortFolder("cohort") as cohort:
+    ...     cohort.patients
+    200
+    """
+
+    @checked(folder=FOLDER)
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         self.schema = cohort_schema(self.folder)
@@ -89,7 +104,24 @@ class CohortFolder:
             ),
         }
 
-    def _counted(self, table: Table, counts: dict[str, str]) -> dict[str, int]:
+    def counted(self, rows: Mapping[str, str], people: Mapping[str, str]) -> dict[str, int]:
+        """Evaluate SQL counts over the stored cells of both tables, by name. Not for release."""
+        return self._counted(self._observations, rows) | self._counted(self._people, people)
+
+    def distinct(self) -> dict[str, int]:
+        """Count the rows that repeat another in all columns that are read, and for each variable
+        the different values, up to two. Not for release."""
+        columns = ", ".join(map(quoted, self._observations.types))
+        repeated = self._session.row(f"""
+            SELECT coalesce(sum(n - 1), 0) FROM (
+                SELECT count(*) AS n FROM {self._observations.scan} GROUP BY hash({columns}))""")
+        rows, people = (
+            {v.name: different_values(v) for v in self.schema.variables if v.static == static}
+            for static in (False, True)
+        )
+        return {"rows_that_repeat_another": int(repeated[0]), **self.counted(rows, people)}
+
+    def _counted(self, table: Table, counts: Mapping[str, str]) -> dict[str, int]:
         if not counts:
             return {}
         numbers = self._session.row(f"SELECT {', '.join(counts.values())} FROM {table.scan}")
@@ -127,8 +159,15 @@ class CohortFolder:
         return self._session.count_patients()
 
 
+@checked(folder=FOLDER)
 def read_cohort(folder: Path | str) -> tuple[Schema, Cohort]:
-    """Return a folder's schema and all its patients in memory."""
+    """Return a folder's schema and all its patients in memory.
+
+    >>> import longsynth
+    >>> schema, cohort = longsynth.read_cohort("cohort")
+    >>> cohort
+    Cohort(200 patients, 14 slots, 6 variables)
+    """
     with CohortFolder(folder) as source:
         return source.schema, Cohort.joined(source.batches())
 

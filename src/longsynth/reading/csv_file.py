@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TextIO
@@ -24,8 +25,14 @@ from longsynth.system.reader_errors import replacement, without_cells
 ROWS = 50_000  # per batch
 LARGEST = 1 << 24  # characters of a cell: a quotation mark that is never closed ends here
 SHOWN = 5  # lines that a message names
-_CELL = r'(?:"(?:[^"]|"")*"|[^",\r\n]*)'
-WELL_QUOTED = re.compile(rf"{_CELL}(?:,{_CELL})*[\r\n]*")  # the parser accepts some bad quotes
+
+
+@cache
+def well_quoted(separator: str) -> re.Pattern[str]:
+    """The lines of one row; the parser itself forgives some quotation marks."""
+    between = re.escape(separator)
+    cell = rf'(?:"(?:[^"]|"")*"|[^"{between}\r\n]*)'
+    return re.compile(rf"{cell}(?:{between}{cell})*[\r\n]*")
 
 
 @dataclass(slots=True)
@@ -34,6 +41,8 @@ class CsvFile:
 
     label: str  # the file's name, for messages
     file: TextIO
+    separator: str = ","
+    header_line: int = 1  # those before it are skipped
     header: list[str] = field(init=False)
     with_line_breaks: int = 0  # cells; allowed, but often a quotation mark is missing
     uneven: list[int] = field(default_factory=list)  # lines of rows with another number of cells
@@ -41,6 +50,8 @@ class CsvFile:
     _row: list[str] = field(default_factory=list)  # lines since the last row ended
 
     def __post_init__(self) -> None:
+        for _ in range(self.header_line - 1):
+            self._lines += bool(self.file.readline())
         first = next(self._parsed(), (0, []))[1]
         self.header = [name.strip() for name in first]
         if len(self.header) < 2:
@@ -69,7 +80,7 @@ class CsvFile:
 
     def _parsed(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the line at which each row starts, and its cells."""
-        reader = csv.reader(self._counted(), strict=True)
+        reader = csv.reader(self._counted(), delimiter=self.separator, strict=True)
         while True:
             line = self._lines + 1
             self._row.clear()
@@ -78,7 +89,7 @@ class CsvFile:
             except csv.Error:
                 raise self._misquoted(line) from None
             text = "".join(self._row)
-            if '"' in text and not WELL_QUOTED.fullmatch(text):
+            if '"' in text and not well_quoted(self.separator).fullmatch(text):
                 raise self._misquoted(line)
             if cells is None:
                 return
@@ -102,8 +113,11 @@ class CsvFile:
 
 
 @contextmanager
-def open_csv(source: Path, label: str) -> Iterator[CsvFile]:
-    """Open a file in UTF-8, with or without a byte-order mark."""
+def open_csv(
+    source: Path, label: str, *, encoding: str = "utf-8", separator: str = ",", header: int = 1
+) -> Iterator[CsvFile]:
+    """Open a file, with or without a byte-order mark."""
+    encoding = "utf-8-sig" if encoding == "utf-8" else encoding
 
     def problem(error: Exception) -> CohortError:
         if not isinstance(error, UnicodeError):
@@ -119,8 +133,8 @@ def open_csv(source: Path, label: str) -> Iterator[CsvFile]:
 
     usual = csv.field_size_limit(LARGEST)
     try:
-        with without_cells(problem), source.open(encoding="utf-8-sig", newline="") as file:
-            yield CsvFile(label, file)
+        with without_cells(problem), source.open(encoding=encoding, newline="") as file:
+            yield CsvFile(label, file, separator, header)
     finally:
         csv.field_size_limit(usual)
 

@@ -4,9 +4,10 @@ Slots are made later, by a fit. adapter.py describes the tables that an adapter 
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -22,13 +23,18 @@ from longsynth.reading.adapter import (
     since_start,
     targets_of,
 )
+from longsynth.reading.first_recipe import first_recipe
 from longsynth.reading.formats import input_format
+from longsynth.reading.formats.table import prepare_table
 from longsynth.reading.session import Session, literal, quoted
 from longsynth.schema.columns import LABELS
 from longsynth.schema.file import dump, load_schema
+from longsynth.schema.recipe import load_recipe, parse_recipe
 from longsynth.schema.schema import Schema
+from longsynth.system.arguments import checked
 from longsynth.system.folders import new_folder
 
+PATHS = "Give paths. For data frames, use Synthesizer or read_frames."
 MEMORY = 512  # MB that DuckDB may use before it sorts on disk
 FORMAT = "(FORMAT parquet, ROW_GROUP_SIZE 65536)"
 WITHOUT_TIME = "count(*) FILTER (NOT coalesce(isfinite(clock), false))"
@@ -53,6 +59,7 @@ class Imported:
     notes: tuple[str, ...] = ()  # sentences
 
 
+@checked(source=PATHS, schema=PATHS, out=PATHS)
 def import_cohort(
     form: str,
     source: Path | str,
@@ -64,9 +71,45 @@ def import_cohort(
 
     This runs on the private side. What it returns and says is for the data steward, and it quotes
     no cell.
+
+    >>> import longsynth
+    >>> longsynth.import_cohort("events", "hospital", "cohort/schema.yaml", "imported").patients
+    200
     """
-    prepare = input_format(form).load()
-    loaded = load_schema(schema)
+    loaded, adapter = load_schema(schema), input_format(form).load()
+    return _import(
+        loaded, out, step, lambda t, s: adapter(Request(str(source), loaded, t, s, step))
+    )
+
+
+def import_table(
+    files: Sequence[Path | str],
+    recipe: Path | str | None,
+    out: Path | str,
+    step: Step = lambda _: None,
+) -> Imported:
+    """The same for a hospital's own export, by a recipe, which is kept with the cohort. Without
+    one, the recipe that the files suggest must leave nothing open."""
+    paths = [Path(file) for file in files]
+    if recipe is None:
+        text = first_recipe(paths)
+        made = parse_recipe(text, "the recipe that these files suggest")
+    else:
+        made, text = load_recipe(Path(recipe))
+
+    def prepare(targets: tuple[Target, ...], session: Session) -> Prepared:
+        return prepare_table(paths, made, targets, session, step)
+
+    return _import(made.schema_of_cohort, out, step, prepare, {"recipe.yaml": text})
+
+
+def _import(
+    loaded: Schema,
+    out: Path | str,
+    step: Step,
+    prepare: Callable[[tuple[Target, ...], Session], Prepared],
+    kept: Mapping[str, str] = MappingProxyType({}),
+) -> Imported:
     targets = targets_of(loaded)
     with (
         new_folder(Path(out), owner_only=True) as folder,
@@ -75,7 +118,7 @@ def import_cohort(
         ) as session,
         session.guard(),
     ):
-        prepared = prepare(Request(str(source), loaded, targets, session, step))
+        prepared = prepare(targets, session)
         patients = session.count_patients()
         tables = _Cohort(session, targets, prepared)
         if not prepared.wide:
@@ -90,6 +133,8 @@ def import_cohort(
         counts["patients_without"] = tables.patients_without(folder / "patients.parquet")
         unit = "timestamp" if prepared.stamps else "hours"
         _write_rest(folder, loaded.in_own_columns(unit), counts)
+        for name, text in kept.items():
+            (folder / name).write_text(text, encoding="utf-8")
     return Imported(patients, len(loaded.variables), tuple(_notes(counts)))
 
 
@@ -287,6 +332,8 @@ def _notes(counts: dict[str, Any]) -> Iterator[str]:
             )
         if number := csv.get("cells_that_are_too_long"):
             yield f"{file}: cells that are too long for any value: {number:,}. They are left out."
+    for file, number in counts.get("duplicate_rows_dropped", {}).items():
+        yield f"{file}: rows that occur twice: {number:,}. One of each is kept."
     unread = counts.get("cells_that_could_not_be_read", {})
     if unread:
         each = ", ".join(f"{name} {number:,}" for name, number in unread.items())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -27,6 +27,10 @@ class Cohort:
     def patients(self) -> int:
         return len(self.length)
 
+    def __repr__(self) -> str:  # sizes and no value: notebooks and logs show it unasked
+        patients, slots, variables = self.values.shape
+        return f"Cohort({patients:,} patients, {slots} slots, {variables} variables)"
+
     def take(self, rows: slice | Ints) -> Self:
         return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
 
@@ -42,6 +46,7 @@ class Cohort:
         )
 
 
+@runtime_checkable
 class Patients(Protocol):
     """What a fit reads: a known number of patients, in batches, as often as it has stages."""
 

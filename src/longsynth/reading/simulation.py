@@ -85,7 +85,12 @@ SECOND_PART = 0.5  # of the event's risk
 
 
 def simulated_schema() -> Schema:
-    """Return the public schema of the simulated population."""
+    """Return the public schema of the simulated population.
+
+    >>> import longsynth
+    >>> longsynth.simulated_schema().name
+    'simulated deterioration cohort'
+    """
     text = files("longsynth.reading").joinpath("simulated.yaml").read_text(encoding="utf-8")
     return parse_text(text, "schema.yaml of the simulated population")
 
@@ -96,6 +101,10 @@ def simulate(patients: int, *, seed: int, factors: int = 1) -> Cohort:
     Each part has its own stream, filled patient by patient, so patient i is the same person
     whatever the number drawn. All slots are in use, and values are nan where not observed. With two
     factors, breathing follows a second severity of its own and the event follows both.
+
+    >>> import longsynth
+    >>> longsynth.simulate(720, seed=11)
+    Cohort(720 patients, 14 slots, 6 variables)
     """
     who, course, reading, timing, charting, outcome, other = np.random.default_rng(seed).spawn(7)
     group, site = _membership(who, patients)

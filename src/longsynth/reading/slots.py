@@ -13,7 +13,7 @@ import numpy as np
 from longsynth.reading.records import Cohort
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Aggregate
-from longsynth.system.arrays import Bools, Floats, Ints
+from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 
 SLACK = 1e-9  # hours: 20 and 80 minutes lie an hour apart, whatever their binary digits say
 COUNTED = (
@@ -35,6 +35,8 @@ class Grouped:
     labels: Ints  # (n, 3): site, group, event
     static: Floats  # (n, V); only static variables count
 
+    __repr__ = sizes_only
+
     @property
     def patients(self) -> int:
         return len(self.labels)
@@ -54,6 +56,8 @@ class Placed:
     rows: Grouped
     slots: "_Slots | None"  # None: every patient has one row per slot
     schema: Schema
+
+    __repr__ = sizes_only
 
     @property
     def people(self) -> int:
@@ -98,6 +102,8 @@ class _Slots:
     start: Ints  # (S,), the row at which each slot opens
     patient: Ints  # (S,), from 0 on
     position: Ints  # (S,), among its patient's slots
+
+    __repr__ = sizes_only
 
 
 def _slotted(rows: Grouped, schema: Schema) -> _Slots:

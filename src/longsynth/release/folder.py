@@ -26,6 +26,7 @@ from longsynth.privacy.ledger import Entry, Released
 from longsynth.privacy.noise import OPENDP, TEST_ONLY
 from longsynth.release.statement import ledger_json, statement
 from longsynth.schema.file import dump, parse_text
+from longsynth.system.arguments import checked
 from longsynth.system.errors import Code, Finding, ReleaseError
 from longsynth.system.folders import altered, as_json, regular_size
 from longsynth.system.origin import (
@@ -87,8 +88,14 @@ def release_files(release: Release) -> dict[str, bytes]:
     return files
 
 
+@checked(folder="Give the folder of a release.")
 def load_release(folder: Path | str) -> Bundle:
-    """Return the bundle of a release folder. Refuse one that was altered or must not be used."""
+    """Return the bundle of a release folder. Refuse one that was altered or must not be used.
+
+    >>> import longsynth
+    >>> longsynth.load_release("run/release")
+    Bundle(copula-score, 200 patients, ε = 4, δ = 1e-05, 845 numbers in 6 lines)
+    """
     folder = Path(folder)
     release = read_release(folder)
     noise = release.bundle.ledger.noise

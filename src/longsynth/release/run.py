@@ -3,7 +3,8 @@
 import json
 import resource
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,14 @@ from longsynth.methods.resources import require_room
 from longsynth.plan import plan
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting
 from longsynth.privacy.noise import NoiseSource
-from longsynth.reading.cohort_folder import CohortFolder
+from longsynth.reading.cohort_folder import FOLDER, CohortFolder
+from longsynth.reading.receipt import Receipt, require_receipt
 from longsynth.reading.records import Cohort, Patients
 from longsynth.release.disclosed import write_disclosed
 from longsynth.release.folder import Release, release_files
 from longsynth.release.form_check import allows
 from longsynth.schema.schema import Schema
+from longsynth.system.arguments import checked
 from longsynth.system.errors import Code, Refused, noting
 from longsynth.system.folders import new_folder
 from longsynth.system.origin import surroundings
@@ -108,6 +111,7 @@ class Watched:
         return cohort_notes(self._facts, self._schema, self.patients)
 
 
+@checked(cohort=FOLDER, out="Give the path of a folder that does not exist yet.")
 def run_fit(
     cohort: Path | str | AbstractContextManager[Distributed],
     out: Path | str,
@@ -125,11 +129,16 @@ def run_fit(
 ) -> Bundle:
     """Fit a cohort and write RUN completely, or not at all. `noise` is for tests.
 
-    The cohort is a folder for the local engine, or patients that another engine has opened.
+    The cohort is a folder for the local engine, or patients that another engine has opened. A
+    folder needs the receipt of a check.
 
     A private method needs a budget. Any other takes none, and writes RUN/internal only. A fit that
     the governance form does not allow is refused before the book is charged. The book is charged
     before noise is drawn: from then on the budget is spent, even if the fit fails.
+
+    >>> import longsynth
+    >>> longsynth.run_fit("cohort", "second", epsilon=4, delta=1e-5, method="dp-score")
+    Bundle(dp-score, 200 patients, ε = 4, δ = 1e-05, 796 numbers in 6 lines)
     """
     _require_consistent(method, epsilon, delta, book, dataset, governance or fitted_by)
     if fitted_by is not None:
@@ -137,7 +146,7 @@ def run_fit(
     form = load_form(governance) if governance else None
     with (
         noting() as afterwards,
-        _opened(cohort) as source,
+        _opened(cohort) as (source, checked),
         new_folder(Path(out)) as scratch,
         progress_bar("patients") as progress,
     ):
@@ -175,7 +184,11 @@ def run_fit(
         notes = {
             "reading.json": source.repairs(),
             "cohort.json": _notes(watched, resolved),
-            "run.json": {"cpu_seconds": used.ru_utime + used.ru_stime, **surroundings()},
+            "run.json": {
+                "cpu_seconds": used.ru_utime + used.ru_stime,
+                **surroundings(),
+                "check": asdict(checked) if checked else None,
+            },
         }
         written = {name: json.dumps(note, indent=2).encode() for name, note in notes.items()}
         _write(scratch / "internal", {"NOT_FOR_RELEASE.md": NOTICE.encode(), **written})
@@ -209,10 +222,15 @@ def _require_consistent(
         )
 
 
+@contextmanager
 def _opened(
     cohort: Path | str | AbstractContextManager[Distributed],
-) -> AbstractContextManager[CohortFolder | Distributed]:
-    return CohortFolder(cohort) if isinstance(cohort, Path | str) else cohort
+) -> Iterator[tuple[CohortFolder | Distributed, Receipt | None]]:
+    """Yield the patients, and for those of a folder the receipt of their check."""
+    opened: AbstractContextManager[CohortFolder | Distributed]
+    opened = CohortFolder(cohort) if isinstance(cohort, Path | str) else cohort
+    with opened as source:
+        yield source, require_receipt(source.folder) if source.folder else None
 
 
 def _watched(

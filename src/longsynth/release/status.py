@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from longsynth.govern.keys import is_signed, read_signature
+from longsynth.reading.receipt import fingerprint_of, read_receipt
 from longsynth.release.disclosed import FACTS, holds_disclosed
 from longsynth.release.folder import Release, read_release
 from longsynth.release.statement import promised
@@ -43,8 +44,8 @@ def status_of(folder: Path) -> FolderStatus:
     if (folder / RECIPE).is_file():
         return _of_synthetic(folder)
     has_schema = (folder / "schema.yaml").is_file()
-    if (folder / "patients.parquet").is_file():
-        return FolderStatus(folder, "cohort", {"schema": has_schema})
+    if (folder / "patients.parquet").exists():
+        return _of_cohort(folder, has_schema)
     if (folder / "patients.csv").is_file():
         return FolderStatus(folder, "export", {"schema": has_schema})
     if not folder.is_dir():
@@ -59,6 +60,24 @@ def status_of(folder: Path) -> FolderStatus:
         f"{folder} holds no run, release, synthetic patients or cohort.",
         f"Try `{command_line('status', near[0])}`." if near else "To begin, run `longsynth demo`.",
     )
+
+
+def _of_cohort(folder: Path, has_schema: bool) -> FolderStatus:
+    receipt = read_receipt(folder) if has_schema else None
+    checked = None
+    if receipt is not None:
+        try:
+            matches = receipt.fingerprint == fingerprint_of(folder)
+        except OSError:  # a table is missing
+            matches = False
+        checked = {
+            "colour": receipt.colour,
+            "at": receipt.checked_at,
+            "by": receipt.checked_by,
+            "accepted": receipt.accepted,
+            "matches": matches,
+        }
+    return FolderStatus(folder, "cohort", {"schema": has_schema, "checked": checked})
 
 
 def _of_release(folder: Path, release: Path) -> FolderStatus:

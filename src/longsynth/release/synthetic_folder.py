@@ -23,12 +23,12 @@ from longsynth.system.folders import regular_size
 from longsynth.system.origin import surroundings
 from longsynth.system.scratch import ScratchFolder
 from longsynth.system.text import LEVEL, is_one_line
-from longsynth.writing import FORMATS, output_format
+from longsynth.writing import FORMATS, Writer, output_format
 
 RECIPE = "synthetic.json"
 TOLERANCE = 1e-6  # of a variable's range, on another platform
 SLACK, MARGIN = 2, 1_000_000  # of bytes sampled again: other platforms may compress differently
-_TYPES = [str, int, int, dict, bool, str, dict]  # of the recipe's fields, as JSON has them
+_TYPES = [str, int, int, dict, bool, str, dict, dict]  # of the recipe's fields, as JSON has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,21 @@ class Recipe:
     private: bool = True
     form: str = "cohort"  # how they are written
     surroundings: dict[str, str] = field(default_factory=surroundings)
+    settings: dict[str, str] = field(default_factory=dict)  # of the form, where it has some
+
+    @property
+    def writer(self) -> Writer:
+        return output_format(self.form).load(self.settings)
 
     @property
     def files(self) -> tuple[str, ...]:
         """Every file of the folder."""
-        return (*output_format(self.form).load().files(-(-self.patients // CHUNK)), RECIPE)
+        return (*self.writer.files(-(-self.patients // CHUNK)), RECIPE)
 
     @property
     def people(self) -> tuple[str, ...]:
         """The files with one row per patient."""
-        return tuple(output_format(self.form).load().people_files(-(-self.patients // CHUNK)))
+        return tuple(self.writer.people_files(-(-self.patients // CHUNK)))
 
 
 def write_synthetic(
@@ -62,7 +67,7 @@ def write_synthetic(
     """Sample and write chunk by chunk: memory does not grow with the number of patients. Any number
     of jobs writes the same bytes."""
     chunks = sample_chunks(model, recipe.patients, seed=recipe.seed, where=recipe.where, jobs=jobs)
-    output_format(recipe.form).load().write(folder, model.schema, watch(chunks))
+    recipe.writer.write(folder, model.schema, watch(chunks))
     (folder / RECIPE).write_bytes(recipe_json(recipe))
 
 
@@ -81,6 +86,8 @@ def write_synthetic_on_spark(folder: Path, model: Model, recipe: Recipe, *, mast
 
 def recipe_json(recipe: Recipe) -> bytes:
     content = {"format": 2, "synthetic": True, **asdict(recipe)}
+    if not recipe.settings:
+        del content["settings"]
     return (json.dumps(content, indent=2) + "\n").encode()
 
 
@@ -91,7 +98,7 @@ def read_recipe(folder: Path) -> Recipe:
             f"{folder} has no {RECIPE}.",
             "Give a folder that `longsynth sample` wrote.",
         )
-    content = read_json(folder, RECIPE)
+    content = {"settings": {}} | read_json(folder, RECIPE)
     recipe = Recipe(*(content.get(field.name) for field in fields(Recipe)))  # type: ignore[arg-type]
     typed = [type(getattr(recipe, field.name)) for field in fields(Recipe)] == _TYPES
     if not typed or not all(
@@ -102,6 +109,11 @@ def read_recipe(folder: Path) -> Recipe:
         raise _altered(f"{folder / RECIPE} is not the JSON that longsynth writes.")
     if recipe.form not in FORMATS:
         raise _altered(f"{folder / RECIPE} names a format that this longsynth does not write.")
+    settings = recipe.settings
+    if sorted(settings) != sorted(FORMATS[recipe.form].settings) or not all(
+        isinstance(text, str) for text in settings.values()
+    ):
+        raise _altered(f"{folder / RECIPE} lacks the settings of its format.")
     if not 1 <= recipe.patients <= 10**9:
         raise _altered(f"{folder / RECIPE} names an impossible number of patients.")
     return recipe
@@ -125,7 +137,7 @@ def check_synthetic(bundle: Bundle, model: Model, folder: Path) -> Iterator[Find
         yield Finding(False, f"{folder} was NOT sampled from this release.")
         return
     others = Finding(False, f"{folder} does NOT hold the patients that its recipe describes.")
-    if recipe.patients != sum(pq.read_metadata(folder / n).num_rows for n in recipe.people):
+    if recipe.patients != sum(recipe.writer.rows(folder / name) for name in recipe.people):
         yield others
         return
     require_room_for_drawing(bundle.schema, recipe.patients)

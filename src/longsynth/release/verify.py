@@ -42,11 +42,13 @@ from longsynth.release.form_check import check_form, check_signer
 from longsynth.release.noise_check import check_noise
 from longsynth.release.statement import constants_by_hand, promised
 from longsynth.release.synthetic_folder import check_synthetic
+from longsynth.system.arguments import checked
 from longsynth.system.errors import Code, Finding, Refused, ReleaseError
 from longsynth.system.folders import not_written
 from longsynth.system.text import command_line
 
 
+@checked(release="Give the folder of a release.")
 def verify(
     release: Path | str,
     synthetic: Path | str | None = None,
@@ -58,6 +60,10 @@ def verify(
 
     With a public `key`, the release must be signed with it. With `governance`, it must have been
     fitted under that form and comply with it.
+
+    >>> import longsynth
+    >>> all(finding.good for finding in longsynth.verify("run/release"))
+    True
     """
     synthetic_path, key_path, form_path = (
         Path(p) if p is not None else None for p in (synthetic, key, governance)

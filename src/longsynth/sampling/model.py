@@ -29,6 +29,10 @@ class Synthetic:
     def patients(self) -> int:
         return len(self.length)
 
+    def __repr__(self) -> str:  # no value: a baseline without privacy repeats real ones
+        patients, slots, variables = self.values.shape
+        return f"Synthetic({patients:,} patients, {slots} slots, {variables} variables)"
+
 
 def joined(parts: Sequence[Synthetic]) -> Synthetic:
     """Return chunks of one sample as one."""
@@ -72,6 +76,9 @@ class Model:
     gaps: Part  # hours
     fingerprint: str  # of the bundle it was built from
     shared: SharedDraw = by_stratum
+
+    def __repr__(self) -> str:  # no number: a baseline without privacy learns real ones
+        return f"Model({self.schema.name!r}, {len(self.strata.mass)} strata)"
 
     def conditioned(self, where: Mapping[str, str]) -> Strata:
         """Return the strata of some levels of group, event or site alone."""

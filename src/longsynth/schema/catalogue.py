@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
+from unicodedata import normalize
 
 import yaml
 
@@ -35,7 +36,8 @@ def known(column: str) -> Known | None:
 
 
 def folded(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.casefold())
+    """The letters and digits of a name, without capitals and accents."""
+    return re.sub(r"[^a-z0-9]", "", normalize("NFKD", name).casefold())
 
 
 @lru_cache(maxsize=1)

@@ -23,6 +23,7 @@ class PatientColumn(FrozenModel):
 class Time(FrozenModel):
     column: ColumnName = "time"
     unit: Literal["seconds", "minutes", "hours", "days", "timestamp"] = "hours"
+    first: Literal["any", "zero"] = "any"  # zero: every patient's first row is at time 0
 
 
 class Labels(FrozenModel):

@@ -7,6 +7,7 @@ import yaml
 
 from longsynth.schema.constants import ResolvedConstants
 from longsynth.schema.schema import Schema
+from longsynth.system.arguments import checked
 from longsynth.system.errors import Code, SchemaError
 from longsynth.system.yaml_text import Format
 
@@ -15,8 +16,14 @@ _FORMAT = Format(
 )
 
 
+@checked(path="Give the path of a schema.yaml.")
 def load_schema(path: Path | str) -> Schema:
-    """Read and check a schema.yaml; every problem names its line and a remedy."""
+    """Read and check a schema.yaml; every problem names its line and a remedy.
+
+    >>> import longsynth
+    >>> longsynth.load_schema("cohort/schema.yaml").slots
+    14
+    """
     return parse_text(schema_text(path), str(_file(path)))
 
 

@@ -6,14 +6,15 @@ else is marked for the author of the schema.
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import yaml
 
 from longsynth.schema.catalogue import Known, folded, known
+from longsynth.schema.column_words import is_called, known_anywhere, words
 from longsynth.schema.columns import LABELS
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import RESERVED, Variable
@@ -22,12 +23,18 @@ from longsynth.system.reader_errors import without_cells
 
 LONGEST_HEADER = 1_000_000  # characters
 COLUMN_NAME = re.compile(r"[^\W\d][\w ()/%.-]{0,63}")  # no number or date, and no lost line end
-ROLES = {  # what a column is for, and its usual names
-    "patient": ("patient_id", "subject_id", "person_id", "id", "patient", "stay_id", "recordid"),
-    "time": ("time", "hours", "charttime", "timestamp", "datetime", "day", "days", "date"),
-    "group": ("group", "audit_group"),
-    "event": ("event", "outcome", "label", "death", "died", "mortality", "in_hospital_death"),
-    "site": ("site", "cohort", "hospital", "centre", "center", "ward", "unit", "care_unit"),
+ROLES = {  # what a column is for: the lists of its usual names, the likeliest first
+    "patient": ("id",),
+    "time": ("time",),
+    "group": ("group", "sex"),
+    "event": ("outcome",),
+    "site": ("site",),
+}
+LEVELS = {"group": "[0, 1]", "sex": "[male, female]", "outcome": "[0, 1]", "site": "[A, B]"}
+DATED = ("date", "datum", "fecha", "data", "stamp", "charttime")  # in the name of a time
+FOR_A_RECIPE = {
+    "birth_date": "is a date of birth; `longsynth recipe new` makes an age of it.",
+    "blood_pressure": "may hold two numbers; `longsynth recipe new` splits them.",
 }
 FAR = 10.0  # times the usual range: more likely another unit than other patients
 HEAD = """\
@@ -50,15 +57,16 @@ LABEL_NOTES = {
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The column names of a cohort's two tables."""
+    """The column names of a cohort's two tables, and what is known of their types."""
 
     observations: tuple[str, ...]
     patients: tuple[str, ...]
+    types: Mapping[str, str] = field(default_factory=dict)  # SDV's, where its metadata are given
 
 
 def role_of(column: str) -> str | None:
     """Return what a column is for, judged by its name."""
-    return next((r for r, names in ROLES.items() if folded(column) in map(folded, names)), None)
+    return next((r for r, lists in ROLES.items() if any(is_called(column, w) for w in lists)), None)
 
 
 def read_columns(folder: Path) -> Columns:
@@ -91,7 +99,9 @@ def _names(folder: Path, table: str) -> tuple[str, ...]:
                 "Check that its header line is complete. Names start with a letter and contain "
                 "only letters, digits, spaces and _ ( ) / % . -",
             )
-    if not any(role_of(name) or known(name) for name in names):  # its first line may be a patient
+    if not any(
+        role_of(name) or known_anywhere(name) for name in names
+    ):  # its first line may be a patient
         raise CohortError(
             Code.COLUMNS_UNKNOWN,
             f"{folder}: no column of the {table} table has a known name.",
@@ -132,11 +142,14 @@ def starting_schema(name: str, columns: Columns) -> str:
     ]
     both = dict.fromkeys((*columns.observations, *columns.patients))
     names: set[str] = set()
-    for column in [c for c in both if role_of(c) is None]:
-        match = known(column)
+    chosen = {_chosen(role, columns) for role in ROLES}
+    for column in both:
+        match = known_anywhere(column)
+        if column in chosen or (role_of(column) and match is None):
+            continue
         of_patient = column not in columns.observations
         if match is None:
-            lines += _unknown(column, of_patient)
+            lines += _unknown(column, of_patient, columns.types.get(column))
             continue
         name = match.variable.name if match.variable.name not in names else _own_name(column, names)
         names.add(name)
@@ -151,16 +164,18 @@ def marked_lines(text: str) -> int:
 
 
 def _roles(columns: Columns) -> Iterator[str]:
-    patient = _first("patient", columns.patients)
-    time = _first("time", columns.observations)
+    patient = _chosen("patient", columns) or _of_type("id", columns.patients, columns)
+    time = _chosen("time", columns) or _of_type("datetime", columns.observations, columns)
     yield _role("patient", patient, "{{column: {}}}")
-    yield _role("time", time, "{{column: {}, unit: hours}}  # CHECK: the unit, or timestamp")
+    unit = "timestamp" if time and any(word in folded(time) for word in DATED) else "hours"
+    line = f"{{{{column: {{}}, unit: {unit}}}}}  # CHECK: hours, days or another unit, or timestamp"
+    yield _role("time", time, line)
     for role, meaning in LABEL_NOTES.items():
-        column = _first(role, columns.patients)
+        column = _chosen(role, columns)
         if role == "site" and column is None:
             continue
-        levels = "[A, B]" if role == "site" else "[0, 1]"
-        line = f"{{{{column: {{}}, levels: {levels}}}}}  # CHECK the levels: {meaning}"
+        listed = next((w for w in ROLES[role] if column and is_called(column, w)), ROLES[role][0])
+        line = f"{{{{column: {{}}, levels: {LEVELS[listed]}}}}}  # CHECK the levels: {meaning}"
         yield _role(role, column, line)
 
 
@@ -170,13 +185,16 @@ def _role(role: str, column: str | None, line: str) -> str:
     return f"{role}: " + line.format(_flow(column))
 
 
-def _first(role: str, columns: Iterable[str]) -> str | None:
+def _chosen(role: str, columns: Columns) -> str | None:
     """Return the column whose name is the most usual one for a role."""
-    candidates = [c for c in columns if role_of(c) == role]
-    names = [name.replace("_", "") for name in ROLES[role]]
-    order = {name: i for i, name in enumerate(names)}
-    candidates.sort(key=lambda c: order.get(c.casefold().replace("_", ""), len(order)))
-    return candidates[0] if candidates else None
+    usual = [folded(name) for listed in ROLES[role] for name in words()[listed]]
+    table = columns.observations if role == "time" else columns.patients
+    candidates = [c for c in table if role_of(c) == role]
+    return min(candidates, key=lambda c: usual.index(folded(c)), default=None)
+
+
+def _of_type(kind: str, listed: Iterable[str], columns: Columns) -> str | None:
+    return next((c for c in listed if columns.types.get(c) == kind), None)
 
 
 def _own_name(column: str, taken: set[str]) -> str:
@@ -208,11 +226,24 @@ def _variable(name: str, column: str, match: Known, of_patient: bool) -> Iterato
         yield f"    {line}{check}"
 
 
-def _unknown(column: str, of_patient: bool) -> Iterator[str]:
+def _unknown(column: str, of_patient: bool, kind: str | None = None) -> Iterator[str]:
+    for what, remark in FOR_A_RECIPE.items():
+        if is_called(column, what):
+            yield f"  # FILL IN, or leave out: {_flow(column)} {remark}"
+            return
     once = ", static: true" if of_patient else ""
+    examples = {
+        "numerical": f"kind: continuous{once}, bounds: [0, 300], bounds_from: …",
+        "boolean": f"kind: binary{once}",
+        "ordered": f"kind: ordinal{once}, bounds: [0, 3], bounds_from: …",
+        "categorical": f"kind: nominal{once}, levels: [red, green, blue]",
+    }
+    if kind is not None and kind not in examples:  # an id, a date, or an address
+        yield f"  # Left out: {_flow(column)} is of SDV's type {_flow(kind)}."
+        return
     yield f"  # FILL IN, or leave out: {_flow(column)} is not in the catalogue. For instance:"
-    yield f"  # - {{name: {_flow(column)}, kind: ordinal{once}, bounds: [0, 3], bounds_from: …}}"
-    yield f"  # - {{name: {_flow(column)}, kind: nominal{once}, levels: [red, green, blue]}}"
+    for example in (kind,) if kind else ("ordered", "categorical"):
+        yield f"  # - {{name: {_flow(column)}, {examples[example]}}}"
 
 
 def _flow(value: object) -> str:
@@ -280,6 +311,5 @@ def _columns(schema: Schema, columns: Columns) -> Iterator[str]:
         for column in wanted:
             if column not in there:
                 yield f"the {table} table has no column {column!r}, which the schema names."
-        unused = [column for column in there if column not in wanted]
-        if unused:
+        if unused := [column for column in there if column not in wanted]:
             yield f"the {table} table's columns {', '.join(map(repr, unused))} are not used."

@@ -9,7 +9,7 @@ one variable: a place where a value can be observed or missing.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from longsynth.system.arrays import Bools, Floats, Ints
 Array = NDArray[Any]
 
 
+@runtime_checkable
 class Trajectories(Protocol):
     """N patients in T slots of V variables, real or synthetic. See `Cohort` for the arrays."""
 

@@ -5,8 +5,8 @@ columns of the tables (columns.py), where an import finds each of them (mapping.
 constants of the methods (constants.py). file.py reads and writes all of it as YAML.
 """
 
-from collections.abc import Mapping
-from typing import Any, Literal, Self
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from longsynth.schema.record import Layout, layout_of
 from longsynth.schema.variable import Aggregate, Level, Variable
 from longsynth.system.text import MEANING, Title, VariableName
 from longsynth.system.yaml_text import FrozenModel, InvalidField
+
+if TYPE_CHECKING:
+    from longsynth.schema.suggest import Given, Suggestion
 
 
 class SlotRule(FrozenModel):
@@ -104,6 +107,24 @@ class Schema(FrozenModel):
                 if 1e9 * (v.scale or 1) < abs(v.centre or 0):
                     raise InvalidField("too small beside its centre", "variables", i, "scale")
         return self
+
+    @staticmethod
+    def suggest(
+        columns: "Given", patients: Iterable[str] | None = None, *, name: str = "my cohort"
+    ) -> "Suggestion":
+        """Suggest a schema from the names of columns, or from SDV's metadata (a dictionary or its
+        JSON file). No row is read. What names cannot tell, such as bounds, stays an open mark.
+
+        >>> import longsynth
+        >>> draft = longsynth.Schema.suggest(["id", "time", "hr"], ["id", "group", "died"])
+        >>> draft
+        Suggestion(28 lines, 7 marks to settle; see .text)
+        >>> draft.marks[3]
+        '16: time: {column: time, unit: hours}  # CHECK: hours, days or another unit, or timestamp'
+        """
+        from longsynth.schema.suggest import suggested
+
+        return suggested(columns, patients, name)
 
     def levels(self, what: str) -> tuple[str, ...]:
         if what == "site":
@@ -207,7 +228,7 @@ class Schema(FrozenModel):
         return self.model_copy(
             update={
                 "patient": PatientColumn(),
-                "time": Time.model_validate({"unit": unit}),
+                "time": Time.model_validate({"unit": unit, "first": self.time.first}),
                 "variables": tuple(variables),
                 "source": Dataset(),
                 **labels,

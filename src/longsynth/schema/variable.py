@@ -30,7 +30,8 @@ class Variable(FrozenModel):
     name: VariableName
     unit: Unit = ""
     kind: Literal["continuous", "ordinal", "binary", "nominal"]
-    static: bool = False  # once a patient, in the patient table
+    static: bool = False  # one value per patient, in the patient table
+    course: Literal["fast", "slow"] = "fast"  # slow: it hardly changes from one slot to the next
     levels: tuple[Level, ...] | None = Field(default=None, min_length=2, max_length=60)
     bounds: tuple[float, float] = (0.0, 1.0)
     bounds_from: Meaning = ""  # where the bounds come from; never the cohort

@@ -1,7 +1,6 @@
 """Tables on the terminal: the ledger, constants, settings and what a check counted."""
 
 from collections.abc import Collection
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -9,11 +8,13 @@ from rich.table import Table
 from longsynth.methods.method import PrivateMethod
 from longsynth.privacy.budget import ACCOUNTINGS, epsilon_of
 from longsynth.privacy.ledger import Ledger
+from longsynth.reading.quality.examine import Quality
 from longsynth.release.statement import Attacker, delta_warning, natural, odds_in_words
 from longsynth.schema.schema import Schema
 from longsynth.system.text import cell
 
 EIGHTHS = " ▏▎▍▌▋▊▉"
+STYLES = {"red": "bold red", "amber": "yellow", "green": "green"}  # of a verdict
 
 
 def show_ledger(
@@ -92,22 +93,29 @@ def show_settings(console: Console, method: PrivateMethod, schema: Schema) -> No
     console.print(table)
 
 
-def show_reading(console: Console, counts: dict[str, Any]) -> None:
-    """Print how often reading changed or skipped something. These counts are not protected."""
+def show_quality(console: Console, quality: Quality) -> None:
+    """Print the verdict of a check and its findings, worst first. They are not protected."""
     table = Table(
         title="RAW FACTS about patients: do not share", title_justify="left", pad_edge=False
     )
-    table.add_column("what")
-    table.add_column("count", justify="right")
-    for what, count in counts.items():
-        inner = count if isinstance(count, dict) else {"": count}
-        for name, number in inner.items():
-            label = f"{what.replace('_', ' ')}{': ' + name if name else ''}"
-            table.add_row(cell(label), f"{number:,}")
+    table.add_column("")
+    table.add_column("where", overflow="fold")
+    table.add_column("share", justify="right", no_wrap=True)
+    table.add_column("what was found, and what to change", overflow="fold")
+    for finding in quality.findings:
+        remedy = f"\n[dim]{cell(finding.remedy)}[/]" if finding.remedy else ""
+        table.add_row(
+            f"[{STYLES[finding.colour]}]{finding.colour}[/]",
+            cell(finding.subject),
+            f"{finding.percent:.1f} %",
+            f"{cell(finding.sentence)}{remedy}",
+        )
     console.print(table)
+    number = ", ".join(f"{count} {colour}" for colour, count in quality.colours.items())
+    colour = quality.colour
     console.print(
-        "If a count looks wrong, correct the files or schema.yaml now: a fit spends its budget "
-        "whatever it reads."
+        f"Verdict: [{STYLES[colour]}]{colour}[/] ({number}) for {quality.patients:,} patients and "
+        f"{quality.counts['rows']:,} rows."
     )
 
 

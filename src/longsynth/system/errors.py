@@ -46,6 +46,7 @@ class Code(StrEnum):
     STATISTIC_UNUSABLE = "statistic-unusable"
     TOO_FINE_TO_SUM = "too-fine-to-sum"
     # schema, reading and writing
+    CHECK_FAILED = "check-failed"
     COHORT_INCOMPLETE = "cohort-incomplete"
     COLUMN_MISSING = "column-missing"
     COLUMN_TWICE = "column-twice"
@@ -55,8 +56,12 @@ class Code(StrEnum):
     DATABASE_UNREADABLE = "database-unreadable"
     FORMAT_UNKNOWN = "format-unknown"
     MAPPING_UNUSABLE = "mapping-unusable"
+    MARKS_OPEN = "marks-open"
+    NOT_CHECKED = "not-checked"
     PACKAGE_MISSING = "package-missing"
     PATIENT_IDS = "patient-ids"
+    RECIPE_INVALID = "recipe-invalid"
+    RECIPE_MISMATCH = "recipe-mismatch"
     SCHEMA_INVALID = "schema-invalid"
     SOURCE_INCOMPLETE = "source-incomplete"
     # methods, engines and sampling
@@ -69,7 +74,14 @@ class Code(StrEnum):
     METHOD_UNUSABLE = "method-unusable"
     SAMPLE_UNUSABLE = "sample-unusable"
     SPARK_FAILED = "spark-failed"
+    START_DATE_MISSING = "start-date-missing"
     TOO_LARGE = "too-large"
+    UNIT_UNKNOWN = "unit-unknown"
+    # Python and data frames
+    ALREADY_FITTED = "already-fitted"
+    ARGUMENT_WRONG = "argument-wrong"
+    NOT_A_TABLE = "not-a-table"
+    NOT_FITTED = "not-fitted"
     # files
     FILE_UNREADABLE = "file-unreadable"
     NO_ROOM = "no-room"
@@ -89,6 +101,7 @@ class Code(StrEnum):
     SYNTHETIC_ALTERED = "synthetic-altered"
     # audit
     AUDIT_UNUSABLE = "audit-unusable"
+    NOT_HELD_OUT = "not-held-out"
     TOO_FEW_TRIALS = "too-few-trials"
     WEIGHTS_UNUSABLE = "weights-unusable"
     # govern

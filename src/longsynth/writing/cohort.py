@@ -23,7 +23,8 @@ from longsynth.schema.file import dump
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
-from longsynth.system.arrays import Bools, Floats, Ints
+from longsynth.system.arguments import checked
+from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 from longsynth.writing import Writer
 
 CHUNKS = 16  # per part
@@ -31,14 +32,24 @@ ASIDE = ".part-"  # prefix of the folder where a part is first written
 Tables = Mapping[str, Callable[[Trajectories, Ints], pa.Table]]
 
 
-def write_cohort(folder: Path | str, schema: Schema, chunks: Iterable[Trajectories]) -> None:
-    """Write observations.parquet, patients.parquet and schema.yaml, chunk by chunk.
+LISTED = "Call write_cohort(folder, schema, [patients]): a folder, a Schema and a list."
+
+
+@checked(folder=LISTED, schema=LISTED, chunks=LISTED)
+def write_cohort(
+    folder: Path | str, schema: Schema, chunks: Iterable[Trajectories], *, first: int = 1
+) -> None:
+    """Write observations.parquet, patients.parquet and schema.yaml, chunk by chunk. Patients are
+    numbered from `first` on.
 
     The schema comes last: without it, a folder where writing stopped is not taken for a cohort,
     even if both tables are closed.
+
+    >>> import longsynth
+    >>> longsynth.write_cohort(".", longsynth.simulated_schema(), [longsynth.simulate(20, seed=1)])
     """
     folder = Path(folder)
-    write_tables(folder, chunks, cohort_tables(schema))
+    write_tables(folder, chunks, cohort_tables(schema), first=first)
     write_schema(folder, schema)
 
 
@@ -145,6 +156,8 @@ class LongRows:
     time: Floats  # (R,), hours since the start of the record
     variable: Ints  # (R,), position in the schema
     value: Floats  # (R,); for levels, the position
+
+    __repr__ = sizes_only
 
 
 def long_rows(chunk: Trajectories, schema: Schema, smallest: float = 0.0) -> LongRows:

@@ -27,7 +27,7 @@ from longsynth.fit import fit
 from longsynth.plan import Plan
 from longsynth.privacy.noise import Integers
 from longsynth.reading.records import Cohort
-from longsynth.system.arrays import Floats
+from longsynth.system.arrays import Floats, sizes_only
 
 NEAR = 0.999  # of what the claim allows: the search stops here
 ALIKE, MOST_ALIKE = 0.999, 50  # of the best: pairs that reach this are as good
@@ -43,6 +43,8 @@ class NoiseRequest:
 
     sums: Integers  # exact, after the lift
     sigma: float
+
+    __repr__ = sizes_only
 
 
 class RecordingSource:
@@ -94,6 +96,8 @@ class Surroundings:
     bystanders: Cohort
     outputs: tuple[Integers, ...]  # what each line is assumed to have released during the search
 
+    __repr__ = sizes_only
+
     def cohort(self, record: Cohort) -> Cohort:
         return Cohort.joined([record, self.bystanders])
 
@@ -116,6 +120,8 @@ class Pair:
     other: Cohort
     requests_one: tuple[NoiseRequest, ...]
     requests_other: tuple[NoiseRequest, ...]
+
+    __repr__ = sizes_only
 
     def difference(self, line: int) -> Integers:
         return self.requests_one[line].sums - self.requests_other[line].sums
@@ -140,6 +146,8 @@ class WorstPairs:
     lines: tuple[Pair, ...]  # one per ledger line
     bundle: Pair
 
+    __repr__ = sizes_only
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -147,6 +155,8 @@ class Candidate:
 
     record: Cohort
     requests: tuple[NoiseRequest, ...]
+
+    __repr__ = sizes_only
 
 
 class HillClimb:

@@ -11,7 +11,7 @@ from longsynth.audit.game.neighbours import NoiseRequest, Pair, noise_requests
 from longsynth.fit import fit
 from longsynth.plan import Plan
 from longsynth.privacy.noise import Integers
-from longsynth.system.arrays import Floats
+from longsynth.system.arrays import Floats, sizes_only
 
 FAST = "fast"  # how a report names `FastNoise`
 FITS, OPENDP_FITS = 500, 10  # in one piece of work
@@ -42,6 +42,8 @@ class RatioTest:
     weights: Floats  # (sums - sums')/σ², one per number
     half: float  # |sums - sums'|²/2σ²
 
+    __repr__ = sizes_only
+
     @classmethod
     def of(cls, one: NoiseRequest, other: NoiseRequest, sigma: float) -> "RatioTest":
         difference = (one.sums - other.sums).astype(np.float64)
@@ -63,12 +65,16 @@ class FitWork:
     fits: int
     seed: SeedSequence | None  # None: OpenDP's own noise, as in a release
 
+    __repr__ = sizes_only
+
 
 @dataclass(frozen=True, slots=True)
 class FitTrials:
     statistics: Floats  # (fits, lines): log likelihood ratios
     squares: tuple[Floats, ...]  # per line: squared noise in claimed σ², summed over the fits
     refused: str = ""  # why OpenDP drew no noise
+
+    __repr__ = sizes_only
 
     @classmethod
     def joined(cls, parts: Sequence["FitTrials"]) -> "FitTrials":
@@ -124,6 +130,8 @@ class ChangedNumbers:
     sigma: float  # that the fit gave to its noise source
     test: RatioTest
 
+    __repr__ = sizes_only
+
 
 @dataclass(frozen=True, slots=True)
 class DrawWork:
@@ -133,6 +141,8 @@ class DrawWork:
     side: int
     trials: int
     seed: SeedSequence
+
+    __repr__ = sizes_only
 
 
 def changed_numbers(plan: Plan, pair: Pair, lines: Sequence[int]) -> tuple[ChangedNumbers, ...]:

@@ -12,7 +12,7 @@ from longsynth.audit.game.report import BUNDLE, GameRow, MeasuredNoise, Played
 from longsynth.plan import Plan
 from longsynth.privacy.budget import epsilon_of
 from longsynth.privacy.ledger import Ledger
-from longsynth.system.arrays import Floats
+from longsynth.system.arrays import Floats, sizes_only
 
 ERROR = 0.03  # of μ: the largest standard error of a μ̂ that is relied on
 SHOWN = 0.05  # bounds are shown at a confidence of one minus this
@@ -33,6 +33,8 @@ class Sides:
     noise: str
     one: Floats  # (trials,)
     other: Floats
+
+    __repr__ = sizes_only
 
 
 def claimed_rho(ledger: Ledger, lines: Sequence[int]) -> Fraction:

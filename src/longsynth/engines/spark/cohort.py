@@ -5,7 +5,7 @@ disks until the cohort is closed. Each pass of a fit sends them the kernel, the 
 already released, and receives one exact sum.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -63,6 +63,9 @@ class SparkCohort:
                 "Give a larger number, or none.",
             )
         places = _places(cohort, observations, patients)
+        self.folder = None  # of the tables, where they are the folder's own
+        if not isinstance(cohort, Schema) and observations is None and patients is None:
+            self.folder = Path(cohort)
         self.schema = cohort if isinstance(cohort, Schema) else cohort_schema(Path(cohort))
         rows, row_types = read_table(spark, ROWS, places[ROWS], row_roles(self.schema))
         people, people_types = read_table(spark, PEOPLE, places[PEOPLE], people_roles(self.schema))
@@ -114,6 +117,15 @@ class SparkCohort:
         """Return raw facts, added up over all patients. Not for release."""
         work = partial(executor.tally_patients, schema=self.schema, tally=count)
         return _added("count patients", self._sorted, work, self.partitions).total
+
+    def counted(self, rows: Mapping[str, str], people: Mapping[str, str]) -> dict[str, int]:
+        """Evaluate SQL counts over the stored cells of both tables, by name. Not for release."""
+        tables = ((self._rows, rows), (self._people, people))
+        totals = [(_cell_counts(*table, counts), counts) for table, counts in tables if counts]
+        return {name: total.count(name) for total, counts in totals for name in counts}
+
+    def distinct(self) -> None:
+        """Duplicates do not add up over partitions: only one machine counts them."""
 
     def repairs(self) -> dict[str, Any]:
         """Count what was read differently from how it is stored. Not for release."""
@@ -173,7 +185,7 @@ def _counted(people: DataFrame) -> int:
     return int(every)
 
 
-def _cell_counts(frame: DataFrame, types: Types, counts: dict[str, str]) -> Totals:
+def _cell_counts(frame: DataFrame, types: Types, counts: Mapping[str, str]) -> Totals:
     work = partial(executor.count_cells, types=types, counts=counts)
     return _added("count cells", frame, work)
 

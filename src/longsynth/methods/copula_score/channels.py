@@ -19,7 +19,7 @@ from longsynth.methods.copula_score.cells import (
     past_end,
 )
 from longsynth.schema.schema import Schema
-from longsynth.system.arrays import Bools, Floats, Ints
+from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 
 GAP_WEIGHT = 0.5  # of the gap beside values: it has its own line, and takes room from them
 
@@ -50,6 +50,9 @@ class Coded(NamedTuple):
     values: Whole  # (n, T, V)
     gaps: Whole  # (n, T)
     length: Ints  # (n,): slots in use
+
+    def __repr__(self) -> str:
+        return sizes_only(self)
 
 
 class Coding:

@@ -14,6 +14,7 @@ VALUE_SD, MARK_SD, REST_SD = 0.8, 0.1, 0.4  # priors of loadings, on the scale o
 OWN_SD = 0.6  # and of what a channel keeps of itself, beside others of its kind
 SLACK = 0.05  # what a factor may miss without being pulled
 MOST_TAU = 0.3  # largest deviation of a correlation from the factors', in one block type
+SLOW = 0.98  # correlation of neighbouring slots of a slow variable, at least
 EVALUATIONS = 40  # of the misfit, at most
 STEP = 1e-6  # of differences in the few parameters of time
 
@@ -36,6 +37,7 @@ class FactorModel:
     lags: Lags
     values: int  # V: the first channels; the rest belong to the second factor
     static: Bools  # (m,)
+    slow: Bools  # (m,): known to change little from slot to slot
 
     @property
     def size(self) -> int:
@@ -217,6 +219,9 @@ def shrunk_blocks(
     correlations[0][np.diag_indices(m)] = 1.0
     still = np.flatnonzero(model.static)
     correlations[:, still, still] = 1.0
+    steady = np.flatnonzero(model.slow & ~model.static)
+    least = SLOW ** np.arange(lags.slots)[:, None]
+    correlations[:, steady, steady] = np.maximum(correlations[:, steady, steady], least)
     return Blocks(fit.x, model.loadings(fit.x), fitted, correlations)
 
 

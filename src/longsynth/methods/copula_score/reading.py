@@ -141,7 +141,9 @@ def correlations(
     """Return shrunk correlations. `before` says how much they differ by chance between cohorts,
     and where to begin."""
     lags, static = lags_of(bundle), known.channels.is_static
-    model = FactorModel(lags, len(known.channels.rates), static)
+    slow = np.zeros(lags.channels, bool)
+    slow[: len(known.channels.rates)] = [v.course == "slow" for v in bundle.schema.variables]
+    model = FactorModel(lags, len(known.channels.rates), static, slow)
     released, variance = products.released / products.gain, (products.noise / products.gain) ** 2
     if before is None:
         first_look = shrunk_blocks(released, np.sqrt(variance), model)

@@ -3,6 +3,7 @@ then effects along what they show."""
 
 from fractions import Fraction
 from functools import cached_property, partial
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,15 @@ from longsynth.bundle import Bundle
 from longsynth.encoding.record import one_hot
 from longsynth.encoding.rows import Encoded, Encoder, clip
 from longsynth.methods import lines
-from longsynth.methods.copula_score.cells import Floats32
-from longsynth.methods.copula_score.channels import Channels, Coded, Coding, channel_number
+from longsynth.methods.copula_score.cells import Floats32, mean_noise
+from longsynth.methods.copula_score.channels import (
+    Channels,
+    Coded,
+    Coding,
+    bounds_scaling,
+    channel_number,
+    measures_of,
+)
 from longsynth.methods.copula_score.features import Lags, shape_features, time_shapes
 from longsynth.methods.copula_score.reading import (
     correlations,
@@ -39,6 +47,7 @@ from longsynth.methods.copula_score.settings import (
 )
 from longsynth.methods.fact import Fact, by_column, weighted
 from longsynth.methods.method import Line, Stage
+from longsynth.methods.words import means_in_units
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution, Rows
 from longsynth.reading.records import Cohort
@@ -113,8 +122,7 @@ def _event_noise(sd: float, patients: int) -> str:
 def _marginals(schema: Schema, sizes: Sizes, share: Fraction) -> Line:
     width = sum(map(len, measure_weights(schema, sizes))) + len(schema.variables)
     summed = _ball(MARGINALS, "waves of values and gaps, and what is observed", width)
-    words = "of a wave's height in each mean wave"
-    return Line(summed, share, _marginal_rows, partial(_noise, sizes.marginal_radius, words))
+    return Line(summed, share, _marginal_rows, partial(_marginals_noise, schema, sizes))
 
 
 def _marginal_rows(encoded: CopulaEncoded) -> Contribution:
@@ -122,11 +130,21 @@ def _marginal_rows(encoded: CopulaEncoded) -> Contribution:
     return clipped(rows, encoded.encoder.sizes.marginal_radius, encoded.ones)
 
 
+def _marginals_noise(schema: Schema, sizes: Sizes, sd: float, patients: int) -> str:
+    """Waves are averaged over all slots, whether or not something was measured there."""
+    noise, weights = sd / patients * sizes.marginal_radius, measure_weights(schema, sizes)
+    of_variables = zip(schema.variables, measures_of(schema), weights, strict=False)
+    means = np.array([mean_noise(cells, noise / w) for _, cells, w in of_variables])
+    words = means_in_units(schema, bounds_scaling(schema), means)
+    return f"{words}, if they are measured in all slots; twice that if in half of them"
+
+
 def _blocks(schema: Schema, sizes: Sizes, share: Fraction) -> Line:
     size = Lags(schema.slots, channel_number(schema)).size
     summed = _ball(BLOCKS, "channel × channel by distance in time", size)
-    words = "in each mean product of normal scores"
-    return Line(summed, share, _block_rows, partial(_noise, sizes.block_radius, words))
+    unit = sizes.block_radius * sqrt(0.5)  # a pair stands for both its orders
+    words = "in each correlation, if both are measured in all slots"
+    return Line(summed, share, _block_rows, partial(_noise, unit, words))
 
 
 def _block_rows(encoded: CopulaEncoded) -> Contribution:
@@ -137,8 +155,8 @@ def _block_rows(encoded: CopulaEncoded) -> Contribution:
 def _score(schema: Schema, sizes: Sizes, share: Fraction) -> Line:
     shapes = len(time_shapes(schema.slots))
     summed = _ball(SCORE, "severity over time by event", shapes, left=2, left_squared=1)
-    words = "deviations of the severity score, by event"
-    return Line(summed, share, _score_rows, partial(_noise, sizes.score_radius, words))
+    words = "of a standard deviation in the severity"
+    return Line(summed, share, _score_rows, partial(_noise_by_event, sizes.score_radius, words))
 
 
 def _score_rows(encoded: CopulaEncoded) -> Contribution:
@@ -151,8 +169,8 @@ def _effects(schema: Schema, sizes: Sizes, share: Fraction) -> Line:
     width, places = len(time_shapes(schema.slots)) * channel_number(schema), 2 * len(schema.sites)
     left = {"left": 2 + places, "left_squared": EVENT_WEIGHT**2 + PLACE_WEIGHT**2}
     summed = _ball(EFFECTS, "channels over time by event and place", width, **left)
-    unit, words = sizes.effect_radius / EVENT_WEIGHT, "in each mean normal score, by event"
-    return Line(summed, share, _effect_rows, partial(_noise, unit, words))
+    unit, words = sizes.effect_radius / EVENT_WEIGHT, "of a standard deviation in each variable"
+    return Line(summed, share, _effect_rows, partial(_noise_by_event, unit, words))
 
 
 def _effect_rows(encoded: CopulaEncoded) -> Contribution:
@@ -163,6 +181,14 @@ def _effect_rows(encoded: CopulaEncoded) -> Contribution:
 
 def _noise(unit: float, words: str, sd: float, patients: int) -> str:
     return f"±{sd / patients * unit:.2g} {words}"
+
+
+def _noise_by_event(unit: float, words: str, sd: float, patients: int) -> str:
+    """A sum over the patients with an event says less about each, the rarer the event is."""
+    mean = sd / patients * unit
+    return (
+        f"±{2 * mean:.2g} {words} if half the patients have the event, ±{10 * mean:.2g} if a tenth"
+    )
 
 
 def _ball(name: str, meaning: str, right: int, **left: Any) -> Statistic:

@@ -1,5 +1,7 @@
 """The lines of `dp-score`, in one pass."""
 
+from functools import partial
+
 import numpy as np
 
 from longsynth.encoding.rows import Encoded, on_grid
@@ -19,7 +21,7 @@ def score_lines(schema: Schema) -> Stage:
     return (
         lines.strata(schema, shares),
         lines.values(schema, shares),
-        Line(squares, shares[SQUARES], _square_rows, lines.mean_noise),
+        Line(squares, shares[SQUARES], _square_rows, partial(lines.squares_noise, schema)),
         *lines.unconditional(schema, shares),
     )
 

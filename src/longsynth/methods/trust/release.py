@@ -2,6 +2,7 @@
 gaps (alg:fit, lines 1 and 2: encode by public rules, clip each patient)."""
 
 from fractions import Fraction
+from functools import partial
 from math import isqrt
 from typing import Any
 
@@ -47,15 +48,11 @@ def trust_lines(schema: Schema) -> Stage:
 def _second(schema: Schema, share: Fraction) -> Line:
     meaning = f"encoded value × encoded value{_band_in_words(schema)}"
     summed = Statistic(SECOND, meaning, "gram", **_pairs(schema))
-    return Line(summed, share, _second_rows, _second_noise)
+    return Line(summed, share, _second_rows, partial(lines.squares_noise, schema))
 
 
 def _second_rows(encoded: Encoded) -> Contribution:
     return Contribution(encoded.values)
-
-
-def _second_noise(sd: float, patients: int) -> str:
-    return f"±{sd / patients:.2g} in each mean square (half ranges²)"
 
 
 def _joint(schema: Schema, share: Fraction) -> Line:
@@ -68,15 +65,15 @@ def _joint(schema: Schema, share: Fraction) -> Line:
         sum_weight=DIAGONAL * isqrt(value_radius_squared(schema)),  # sums and products weigh alike
         **_pairs(schema),
     )
-    return Line(summed, share, _joint_rows, _joint_noise)
+    return Line(summed, share, _joint_rows, partial(_joint_noise, schema))
 
 
 def _joint_rows(encoded: Encoded) -> Contribution:
     return Contribution(encoded.values, encoded.strata)
 
 
-def _joint_noise(sd: float, patients: int) -> str:
-    return f"{_second_noise(sd, patients)}; the rest rides along"
+def _joint_noise(schema: Schema, sd: float, patients: int) -> str:
+    return f"{lines.squares_noise(schema, sd, patients)}; the rest rides along"
 
 
 def _conditions(schema: Schema, share: Fraction) -> Line:

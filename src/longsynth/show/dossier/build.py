@@ -9,6 +9,7 @@ from shutil import which
 from longsynth.govern.form import load_form
 from longsynth.govern.keys import SIGNATURE, is_signed, read_signature
 from longsynth.methods.registry import model_of, private_method
+from longsynth.release.checked import accepted_problems
 from longsynth.release.folder import ALLOWED, load_release, read_file, read_release
 from longsynth.show.dossier.audited.audit_file import read_audit
 from longsynth.show.dossier.page import internal_page, public_page
@@ -56,7 +57,7 @@ def write_dossier(
         page = public_page(facts, population)
     else:
         scores = read_audit(audit, facts.bundle.fingerprint, population.description)
-        page = internal_page(facts, population, scores)
+        page = internal_page(facts, population, scores, accepted_problems(run))
     contents = [page.encode()]
     if pdf:
         with ScratchFolder() as scratch:

@@ -43,10 +43,12 @@ def public_page(facts: Facts, population: Population) -> str:
     return _page(_public_content(facts, population))
 
 
-def internal_page(facts: Facts, population: Population, audit: Audit) -> str:
-    """The public edition after the findings of an audit. It must not be shared."""
+def internal_page(facts: Facts, population: Population, audit: Audit, accepted: str | None) -> str:
+    """The public edition after the findings of an audit, and why problems of the cohort were
+    accepted. It must not be shared."""
     public = _public_content(facts, population)
     internal = internal_content(facts.bundle.schema, audit, public["guarantee"].auc)
+    internal["accepted"] = accepted
     return _page({**public, "internal": internal, "contents": (*CONTENTS, *PUBLIC)})
 
 

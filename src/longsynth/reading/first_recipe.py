@@ -1,0 +1,245 @@
+"""A first recipe for an export, from the names of its columns and the form of their cells.
+
+It marks what a person must decide. Bounds and levels come from the catalogue and from lists of
+public words, never from the data. Cells only tell forms: a separator, a date format, two numbers
+with a slash between them.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from longsynth.reading.export import Export, date_formats, is_split, look_at
+from longsynth.schema.catalogue import Known, folded, known
+from longsynth.schema.column_words import is_called, known_anywhere
+from longsynth.schema.column_words import words as column_words
+from longsynth.schema.units import is_unit
+from longsynth.system.errors import Code, CohortError
+
+HEAD = """\
+# How to read this export. Made from its column names and the form of its cells.
+#
+# Lines marked CHECK are guesses; lines marked FILL IN need a decision. Remove each mark once it is
+# settled. `record` says what the cohort will hold: its bounds are public facts, and nobody may take
+# them from the data. Keep this file: it reads next month's export too.
+longsynth_recipe: 1
+"""
+BLOOD_PRESSURE = ("systolic_bp", "diastolic_bp")
+TWO_UNITS = {  # measured in different units in different countries
+    "calcium", "cholesterol", "creatinine", "glucose", "haemoglobin", "hdl_cholesterol",
+    "ldl_cholesterol", "magnesium", "phosphate", "triglycerides", "urea_nitrogen", "uric_acid",
+    "bilirubin", "bilirubin_direct", "body_weight", "height",
+}  # fmt: skip
+ROLES = ("id", "time", "birth_date", "sex", "outcome")
+LABELS = {  # a column's meaning: the record's name, the column's use and the levels
+    "sex": ("group", "group", ("male", "female")),
+    "outcome": ("event", "outcome", ("no", "yes")),
+}
+_UNIT_IN_NAME = re.compile(r"^(?P<name>.*?)\s*[(\[](?P<unit>[^()\[\]]+)[)\]]\s*$")
+
+
+@dataclass(slots=True)
+class _Draft:
+    """What is known so far: the record's variables, and the lines of the tables."""
+
+    variables: dict[str, Known] = field(default_factory=dict)
+    labels: dict[str, tuple[str, str]] = field(default_factory=dict)  # levels of group and event
+
+
+def first_recipe(paths: Sequence[Path], name: str = "my cohort") -> str:
+    """Return commented YAML. It is a recipe once everything marked is settled."""
+    words = column_words()
+    exports = [look_at(path, words["missing"]) for path in paths]
+    draft = _Draft()
+    tables = [line for export in exports for line in _table(export, draft, words)]
+    if not draft.variables:
+        raise CohortError(
+            Code.COLUMN_MISSING,
+            "no column of the export has a name that the catalogue of clinical variables knows.",
+            "Write the recipe by hand: docs/export.md has an example.",
+        )
+    missing = ", ".join(_flow(word) for word in words["missing"])
+    lines = [HEAD + f"missing: [{missing}]", *_record(name, draft), "tables:", *tables]
+    return "\n".join(lines) + "\n"
+
+
+def _record(name: str, draft: _Draft) -> Iterator[str]:
+    yield "record:"
+    yield f"  name: {_flow(name)}"
+    yield "  slots: 14         # CHECK: visits or time points kept of each patient, the first ones"
+    yield "  max_gap: 8760     # CHECK: hours between two of them, at most; more is clipped"
+    yield "  length: variable  # or full, if every patient has all slots"
+    for label, levels in draft.labels.items():
+        yield f"  {label}: {{column: {label}, levels: {_flow(list(levels))}}}"
+    yield "  variables:"
+    for entry in draft.variables.values():
+        facts = entry.variable.model_dump(mode="json", exclude_defaults=True)
+        if entry.variable.levels:
+            facts.pop("bounds"), facts.pop("bounds_from")
+        yield f"    - {_flow(facts)}"
+
+
+def _table(export: Export, draft: _Draft, words: dict[str, Any]) -> Iterator[str]:
+    yield f"  - files: {_flow(export.path.name)}"
+    yield f"    form: {export.form}"
+    if export.form == "csv":
+        yield f"    encoding: {export.encoding}"
+        yield f"    separator: {_flow(export.separator)}"
+        yield f"    header: {export.header}"
+        yield f"    decimal: {_flow(export.decimal)}"
+        if export.thousands:
+            yield f"    thousands: {_flow(export.thousands)}"
+    yield "    duplicates: drop  # rows that are the same in every column"
+    yield "    columns:"
+    used: set[str] = set()
+    previous = ""
+    long = _long_columns(export, words)
+    for column, cells in export.cells.items():
+        unit_of = previous if _is_unit_column(column, cells, words) else ""
+        if column in long:
+            facts, note = {"use": long[column]}, ""
+        else:
+            facts, note = _column(column, cells, unit_of, used, draft, words)
+        used.add(facts["use"])
+        following = _unit_column_after(column, export, words)
+        if facts["use"] == "variable" and following:
+            facts["unit_column"], note = following, ""
+            facts.pop("unit", None)
+        previous = column
+        yield f"      {_flow(column)}: {_flow(facts)}{note}"
+    if long:
+        yield "    names:  # what the column with use: name calls each variable; others are ignored"
+        yield from _names(export, long, draft, words)
+
+
+def _long_columns(export: Export, words: dict[str, Any]) -> dict[str, str]:
+    """The columns of a long table and their use: the name of what was measured, value and unit."""
+    uses: dict[str, str] = {}
+    for column in export.cells:
+        for use in ("name", "value", "unit"):
+            if is_called(column, use) and use not in uses.values():
+                uses[column] = use
+    return uses if {"name", "value"} <= set(uses.values()) else {}
+
+
+def _names(
+    export: Export, long: dict[str, str], draft: _Draft, words: dict[str, Any]
+) -> Iterator[str]:
+    """Only names that the catalogue knows are written down."""
+    column = next(c for c, use in long.items() if use == "name")
+    value = next(c for c, use in long.items() if use == "value")
+    for name in dict.fromkeys(export.cells[column]):
+        texts = zip(export.cells[column], export.cells[value], strict=True)
+        facts, note = _column(name, [v for n, v in texts if n == name], "", {"time"}, draft, words)
+        if facts.pop("use") == "variable":
+            if "unit" in long.values():
+                facts.pop("unit", None)
+                note = ""
+            yield f"      {_flow(name)}: {_flow(facts)}{note}"
+
+
+def _column(
+    column: str,
+    cells: Sequence[str],
+    unit_of: str,
+    used: set[str],
+    draft: _Draft,
+    words: dict[str, Any],
+) -> tuple[dict[str, Any], str]:
+    """Return what a column is used for, and a comment with a mark where a person must decide."""
+    bare, unit = _name_and_unit(column)
+    role = _role(bare)
+    if unit_of:
+        return {"use": "unit"}, ""
+    if role == "id" and "id" not in used:
+        return {"use": "id"}, ""
+    dates = date_formats([cell for cell in cells if cell.casefold() not in words["missing"]])
+    if role == "birth_date" and dates:
+        age = known("age")
+        if age is not None:
+            draft.variables["age"] = age
+        return _dated({"use": "birth_date", "variable": "age"}, dates)
+    if dates and "time" not in used and role in ("time", None):
+        guess = "" if role == "time" else "  # CHECK: is this the time of the row?"
+        facts, note = _dated({"use": "time"}, dates)
+        return facts, note or guess
+    if role == "time" and "time" not in used and not dates:
+        return {"use": "time", "time_unit": "hours"}, "  # CHECK: the unit of this time"
+    if role in LABELS and LABELS[role][0] not in draft.labels:
+        label, use, meant = LABELS[role]
+        draft.labels[label] = meant
+        written, note = _spelling(cells, words[f"{role} levels"])
+        return {"use": use, "levels": dict(zip(written, meant, strict=True))}, note
+    match = known_anywhere(bare)
+    if is_split(cells) and (match is None or match.variable.name in BLOOD_PRESSURE):
+        for name in BLOOD_PRESSURE:
+            entry = known(name)
+            if entry is not None:
+                draft.variables[name] = entry
+        return {"use": "variable", "split": "/", "into": list(BLOOD_PRESSURE)}, ""
+    if match is None or match.variable.name in draft.variables:
+        return {
+            "use": "ignore"
+        }, "  # not in the catalogue" if match is None else "  # CHECK: twice?"
+    variable = match.variable
+    draft.variables[variable.name] = match
+    facts = {"use": "static" if variable.static else "variable", "variable": variable.name}
+    note = ""
+    if unit and unit != variable.unit:
+        facts["unit"] = unit
+    elif not unit and variable.name in TWO_UNITS:
+        facts["unit"], note = variable.unit, "  # CHECK: the unit of the export"
+    if variable.name == "temperature" and not unit:
+        facts["rules"] = [{"above": 45, "unit": "°F"}]
+    return facts, note
+
+
+def _dated(facts: dict[str, Any], formats: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """A format that cannot be told from another is left to a person, with both readings."""
+    if len(formats) == 1:
+        return facts | {"format": formats[0]}, ""
+    readings = " or ".join(f"'{form}'" for form in formats[:2])
+    why = "all cells fit both, so day and month cannot be told apart"
+    return facts | {"format": formats[0]}, f"  # FILL IN: {readings}; {why}"
+
+
+def _spelling(cells: Sequence[str], spellings: Sequence[Sequence[str]]) -> tuple[list[str], str]:
+    """Return the public pair of words that all cells are among."""
+    written = {cell.casefold() for cell in cells if cell}
+    for pair in spellings:
+        if written <= {word.casefold() for word in pair}:
+            return list(pair), ""
+    return list(spellings[0]), "  # FILL IN: how the export writes them"
+
+
+def _name_and_unit(column: str) -> tuple[str, str]:
+    match = _UNIT_IN_NAME.match(column)
+    if match and is_unit(match["unit"]):
+        return match["name"], match["unit"]
+    return column, ""
+
+
+def _role(name: str) -> str | None:
+    return next((role for role in ROLES if is_called(name, role)), None)
+
+
+def _is_unit_column(column: str, cells: Sequence[str], words: dict[str, Any]) -> bool:
+    named = any(folded(column).endswith(folded(word)) for word in words["unit"])
+    return named and all(is_unit(cell) for cell in dict.fromkeys(cells) if cell)
+
+
+def _unit_column_after(column: str, export: Export, words: dict[str, Any]) -> str:
+    names = list(export.cells)
+    after = names[names.index(column) + 1 :][:1]
+    return after[0] if after and _is_unit_column(after[0], export.cells[after[0]], words) else ""
+
+
+def _flow(value: object) -> str:
+    text = yaml.safe_dump(
+        value, default_flow_style=True, allow_unicode=True, width=10_000, sort_keys=False
+    )
+    return text.removesuffix("\n...\n").strip()

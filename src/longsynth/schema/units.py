@@ -1,0 +1,129 @@
+"""Units: how a number in one unit becomes a number in another, by pint and public chemistry."""
+
+import re
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from longsynth.system.errors import Code, Refused
+
+Conversion = tuple[float, float]  # factor and offset: converted = factor · number + offset
+
+# How exports and UCUM write what pint calls by another name. Keys are in lower case.
+_SPELLINGS = {
+    "%": "percent",
+    "[degf]": "degF",
+    "°c": "degC",
+    "°f": "degF",
+    "c": "degC",
+    "cel": "degC",
+    "celsius": "degC",
+    "f": "degF",
+    "fahrenheit": "degF",
+    "fraction": "dimensionless",
+    "bpm": "1/min",
+    "/min": "1/min",
+    "{beats}/min": "1/min",
+    "beats/min": "1/min",
+    "breaths/min": "1/min",
+    "min-1": "1/min",
+    "mm hg": "mmHg",
+    "mm[hg]": "mmHg",
+    "cm h2o": "cmH2O",
+    "cm[h2o]": "cmH2O",
+    "meq/l": "mmol/L",  # for ions with one charge: sodium, potassium, chloride, bicarbonate
+    "iu/l": "U/L",
+    "[iu]/l": "U/L",
+    "miu/l": "mU/L",
+    "kg/m2": "kg/m**2",
+    "kg/m²": "kg/m**2",
+    "mcg/l": "ug/L",
+    "mcg/ml": "ug/mL",
+    "lbs": "lb",
+    "years": "year",
+    "g/dl": "g/dL",
+}
+_CELLS = re.compile(
+    r"(?:x ?)?10(?:\^|\*|e|\*\*)?(\d+)/(l|ul|µl|μl|nl)|(/nl|k/ul|gpt/l|tsd/ul|g/l\*)"
+)
+_PER_LITRE = {"l": 1.0, "ul": 1e6, "µl": 1e6, "μl": 1e6, "nl": 1e9}
+
+# g/mol, so that amounts (mmol/L) become masses (mg/dL). Public chemistry, by the catalogue's names.
+_MOLAR_MASS = {
+    "ammonia": 17.031,
+    "bilirubin": 584.66,
+    "bilirubin_direct": 584.66,
+    "calcium": 40.078,
+    "cholesterol": 386.65,
+    "creatinine": 113.12,
+    "glucose": 180.156,
+    "haemoglobin": 16114.5,  # of one of its four chains, as laboratories count it
+    "hdl_cholesterol": 386.65,
+    "lactate": 90.08,
+    "ldl_cholesterol": 386.65,
+    "magnesium": 24.305,
+    "phosphate": 30.974,  # as phosphorus
+    "triglycerides": 885.4,
+    "urea_nitrogen": 28.014,  # two atoms of nitrogen per molecule of urea
+    "uric_acid": 168.11,
+}
+
+
+def conversion(given: str, wanted: str, variable: str = "") -> Conversion | None:
+    """Return how numbers in the given unit become numbers in the wanted one, or None.
+
+    Between amounts and masses it takes the molar mass of the variable, where that is known.
+    """
+    if _tidy(given) == _tidy(wanted):
+        return 1.0, 0.0
+    cells, wanted_cells = _cells(given), _cells(wanted)
+    if wanted_cells is not None:
+        cells = 1e9 if given.strip() == "G/L" else cells  # giga per litre
+        return None if cells is None else (cells / wanted_cells, 0.0)
+    units, pint = _registry()
+    try:
+        start, end = (units.Unit(_SPELLINGS.get(_tidy(text), text)) for text in (given, wanted))
+        weight = _MOLAR_MASS.get(variable)
+        context = ("chemistry",) if weight else ()
+        by_weight = {"mw": units.Quantity(weight, "g/mol")} if weight else {}
+        zero, one = (units.Quantity(x, start).to(end, *context, **by_weight).m for x in (0.0, 1.0))
+    except (pint.PintError, ValueError, TypeError, AttributeError, ArithmeticError):
+        return None
+    return _exact(one - zero), _exact(zero)
+
+
+def _exact(number: float) -> float:
+    """The fraction that a number was before it was rounded on its way: 5/9 for °F."""
+    near = float(Fraction(number).limit_denominator(10_000))
+    return near if abs(near - number) < 1e-12 * max(abs(number), 1) else float(number)
+
+
+def is_unit(text: str) -> bool:
+    """Whether a text names a unit that can be converted."""
+    return bool(text.strip()) and (_cells(text) is not None or conversion(text, text) is not None)
+
+
+def _tidy(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _cells(text: str) -> float | None:
+    """How many cells per litre one of this unit is, for counts of blood cells."""
+    match = _CELLS.fullmatch(_tidy(text))
+    if match is None:
+        return None
+    power, per, spelled = match.groups()
+    return 1e9 if spelled else 10.0 ** int(power) * _PER_LITRE[per]
+
+
+@cache
+def _registry() -> tuple[Any, Any]:
+    try:
+        import pint
+    except ModuleNotFoundError:
+        raise Refused(
+            Code.PACKAGE_MISSING,
+            "units are converted with pint, which is not installed.",
+            "Install it: pip install 'longsynth[table]'",
+        ) from None
+    return pint.UnitRegistry(autoconvert_offset_to_baseunit=True), pint
