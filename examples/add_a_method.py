@@ -33,7 +33,7 @@ class Flat(PrivateMethod):
     def stages(self, schema):  # the lines of each pass, with shares that add up to at most one
         shares = lines.shares_of({STRATA: 20, VALUES: 80}, schema)
         strata, values = lines.strata(schema, shares), lines.values(schema, shares)
-        return ((strata, values, *lines.lengths(schema, shares)),)
+        return ((strata, values, *lines.ends(schema, shares)),)
 
     def encoder(self, schema, so_far):  # built once per pass, called for each batch
         return Encoder(schema)

@@ -12,7 +12,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from longsynth.audit.game.game import play
+from longsynth.audit.game import play
 from longsynth.system.origin import surroundings
 from longsynth_lab.evidence.game_page import SETTINGS, Setting, game_page
 

@@ -159,7 +159,7 @@ def _figures(work: Callable[[], object]) -> Figures:
 def _make(plain: str, shuffled: str, patients: str) -> Figures:
     """Simulated patients, sorted and unsorted."""
     from longsynth import simulate, simulated_schema
-    from longsynth.reading.receipt import receipt_of_simulated
+    from longsynth.reading.quality import receipt_of_simulated
     from longsynth.writing.cohort import write_cohort
 
     def chunks() -> Iterator[Any]:

@@ -8,6 +8,7 @@ in lab/results/versions.json. Exit code 1 if some results are stale; then the co
 them again is named.
 """
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -19,6 +20,7 @@ COMMANDS = {"searches": "make evidence", "evidence": "make evidence", "study": "
 
 
 def main() -> int:
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     stored = {name: read_results(RESULTS / f"{name}.parquet") for name in COMMANDS}
     stale = recognise(stored)
     for name, lines in stale.items():

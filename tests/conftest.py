@@ -1,11 +1,17 @@
 """Signals as a terminal leaves them, and what takes long to make, made once for all workers."""
 
+import os
 import signal
 from collections.abc import Iterator
 
 import pytest
 
-from caching import remember
+# Before numpy is loaded. A second thread finds nothing to do in products this small, and waits in
+# a loop that takes half of the processor time.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+os.environ.update(ONE_THREAD)
+
+from caching import remember  # noqa: E402
 
 remember()
 

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from longsynth.engines.spark.session import spark_session
+from longsynth.engines.spark import spark_session
 
 TESTS = Path(__file__).parent
 SOURCES = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])

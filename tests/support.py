@@ -16,7 +16,7 @@ from longsynth.plan import Plan, plan
 from longsynth.privacy.budget import Budget
 from longsynth.privacy.ledger import Ledger, Released, price
 from longsynth.privacy.sums import Contribution
-from longsynth.reading.receipt import write_receipt
+from longsynth.reading.quality import write_receipt
 from longsynth.reading.records import Cohort
 from longsynth.schema.file import dump
 from longsynth.schema.record import Trajectories

@@ -154,7 +154,7 @@ def test_conditions_are_met_and_weights_match() -> None:
 
 @pytest.mark.parametrize(
     ("where", "remedy"),
-    [({"event": "2"}, "0, 1"), ({"ward": "3"}, "group, event or site")],
+    [({"event": "2"}, "0, 1"), ({"ward": "3"}, "site, group, event")],
 )
 def test_an_unknown_condition_names_what_there_is(where: dict[str, str], remedy: str) -> None:
     model = model_of(fit(random_cohort(50, 1), small_plan(50)))

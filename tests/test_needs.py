@@ -7,7 +7,7 @@ import pytest
 
 import longsynth.methods.resources
 from longsynth import Refused, fit, plan, simulate, simulated_schema
-from longsynth.engines.kernel import batch_sums
+from longsynth.engines import batch_sums
 from longsynth.govern.book import Book
 from longsynth.methods.resources import needs_of
 from longsynth.privacy.statistic import DIAGONAL

@@ -24,3 +24,19 @@ def test_a_draw_beyond_any_number_is_cut_at_the_bound_without_a_warning() -> Non
     assert bounds is not None
     drawn = Scaling(schema).from_unit(np.full((2, len(schema.variables)), [[1e6], [-1e6]]))
     assert drawn[:, crp].tolist() == [bounds[1], bounds[0]]
+
+
+def test_a_value_is_rounded_where_one_reading_stands_for_a_slot_and_not_where_a_mean_does() -> None:
+    text = SCHEMA.replace("from: monitor}", "from: monitor, resolution: 1}")
+    rules = {
+        "": 1.0,
+        "slot_rule: {aggregate: mean}": 1.0,
+        "slot_rule: {merge: 4, aggregate: mean}": 0.0,
+        "slot_rule: {anchors: [crp], aggregate: mean}": 0.0,
+        "slot_rule: {merge: 4}": 1.0,  # the lower median is a reading
+    }
+    for rule, step in rules.items():
+        schema = parse_text(f"{text}{rule}\n", "schema.yaml")
+        assert schema.steps == (step, 0.0), rule
+        pulse = Scaling(schema).from_unit(np.full((1, 2), 0.0123))[0, 0]
+        assert (pulse == round(pulse)) == bool(step), rule

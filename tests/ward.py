@@ -3,6 +3,8 @@
 Patients with the event leave early: two slots at most, where the others have three or more.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from longsynth.reading.records import Cohort
@@ -39,6 +41,46 @@ def ward_schema(**changes: object) -> Schema:
         "variables": VARIABLES,
     }
     return Schema.model_validate(base | changes)
+
+
+TIMES: list[dict[str, object]] = [
+    {
+        "name": "survival",
+        "kind": "time_to_event",
+        "unit": "days",
+        "horizon": 30,
+        "status": {"column": "event", "levels": ["censored", "dead", "moved"]},
+    },
+    {
+        "name": "fever",
+        "kind": "time_to_event",
+        "unit": "hours",
+        "horizon": 48,
+        "origin": "elsewhere",
+        "status": {"column": "fever_status", "levels": ["none", "fever"]},
+    },
+]
+
+
+def timed_ward_schema(**changes: object) -> Schema:
+    """Also with two times to event; the first is primary, and has competing events."""
+    return ward_schema(outcomes=TIMES, **changes)
+
+
+def timed_ward_cohort(patients: int, seed: int) -> Cohort:
+    cohort, rng = ward_cohort(patients, seed), np.random.default_rng(seed + 1)
+    event = np.where(rng.random(patients) < 0.15, 2, cohort.event)
+    ends = np.minimum(rng.exponential(np.array([25.0, 8.0, 15.0])[event]), 30.0)
+    fever = (rng.random(patients) < 0.4).astype(np.int64)
+    onset = np.minimum(rng.exponential(np.where(fever, 10.0, 60.0)), 48.0)
+    more = np.full((patients, SLOTS, 3), np.nan)
+    more[:, 0] = np.stack([ends, fever, onset], axis=1)
+    return replace(
+        cohort,
+        values=np.concatenate([cohort.values, more], axis=2),
+        observed=np.concatenate([cohort.observed, np.isfinite(more)], axis=2),
+        event=event,
+    )
 
 
 def ward_cohort(patients: int, seed: int, *, events: float = 0.25) -> Cohort:

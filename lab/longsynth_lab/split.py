@@ -6,7 +6,6 @@ import numpy as np
 from numpy.random import default_rng
 
 from longsynth.reading.records import Cohort
-from longsynth.schema.schema import stratum_of
 from longsynth.system.arrays import Ints
 
 TRAIN, VALIDATION, TEST = 0, 1, 2
@@ -22,7 +21,8 @@ def parts_of(cohort: Cohort, shares: tuple[float, ...], seed: int, stream: int =
     two patients, and small strata need no special case.
     """
     rng = default_rng([stream, seed])
-    stratum = stratum_of(cohort.site, cohort.group, cohort.event)
+    labels = np.stack([cohort.site, cohort.group, cohort.event], axis=1)
+    stratum = np.unique(labels, axis=0, return_inverse=True)[1].ravel()
     # event first: then the rare outcome is also balanced across strata that are tiny
     order = np.lexsort((rng.permutation(cohort.patients), stratum, cohort.event))
     part = np.empty(cohort.patients, dtype=np.int64)

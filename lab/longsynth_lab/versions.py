@@ -23,8 +23,7 @@ from longsynth.audit.attacks.canary import exposure
 from longsynth.audit.attacks.membership import membership_scores
 from longsynth.audit.fidelity import fidelity_scores
 from longsynth.audit.utility import subgroup_scores, utility_scores
-from longsynth.engines.kernel import batch_sums
-from longsynth.engines.local import sum_over
+from longsynth.engines import batch_sums, sum_over
 from longsynth.methods.registry import method_named
 from longsynth.privacy.curator import Curator
 from longsynth.reading.simulation import simulate

@@ -13,8 +13,8 @@ from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
 from longsynth.schema.file import dump
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats
-from longsynth.system.notebook import html_table
 from longsynth.system.origin import UNKNOWN, Origin
+from longsynth.system.text import html_table
 
 
 @dataclass(frozen=True, slots=True)

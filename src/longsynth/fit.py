@@ -5,7 +5,8 @@ from functools import partial
 import numpy as np
 
 from longsynth.bundle import Bundle
-from longsynth.engines.distributed import Distributed, Source, sum_over
+from longsynth.engines import Distributed, Source, sum_over
+from longsynth.methods.lines import exact_times
 from longsynth.methods.method import contributions
 from longsynth.methods.registry import open_method, origin_of
 from longsynth.methods.resources import require_room
@@ -15,8 +16,7 @@ from longsynth.privacy.ledger import Ledger, Released
 from longsynth.privacy.noise import NoiseSource
 from longsynth.reading.records import Cohort
 from longsynth.schema.schema import Schema
-from longsynth.system.arguments import checked
-from longsynth.system.errors import Code, Refused
+from longsynth.system.errors import Code, Refused, checked
 
 PATIENTS = "Give a CohortFolder, SparkCohort or Cohort. For data frames: Synthesizer, read_frames."
 
@@ -68,7 +68,8 @@ def fit_without_privacy(patients: Source, schema: Schema, method: str) -> Bundle
             "Use the local engine.",
         )
     resolved, curator = schema.resolved(patients.patients), Curator(Ledger(None, patients.patients))
-    learnt = chosen.learn(Cohort.joined(patients.batches()), resolved)
+    cohort = Cohort.joined(patients.batches())
+    learnt = {**chosen.learn(cohort, resolved), **exact_times(cohort, resolved)}
     released = {
         name: curator.disclose(name, "raw facts", np.float64(array).ravel().view(np.int64))
         for name, array in learnt.items()

@@ -11,7 +11,7 @@ from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting, Budget
 from longsynth.privacy.curator import planned_ledger
 from longsynth.privacy.ledger import Ledger
 from longsynth.schema.schema import Schema
-from longsynth.system.arguments import checked
+from longsynth.system.errors import checked
 
 
 @dataclass(frozen=True, slots=True)

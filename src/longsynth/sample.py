@@ -1,24 +1,24 @@
 """Algorithm 2 (alg:sample): weighted irregular trajectories from a model. No data, no noise."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
 from longsynth.sampling.model import Model, Synthetic, joined
+from longsynth.sampling.selection import Selection, selected
 from longsynth.sampling.strata import Strata
-from longsynth.system.arguments import checked
-from longsynth.system.errors import Code, Refused
+from longsynth.sampling.times import ended, observed_times
+from longsynth.sampling.where import Where
+from longsynth.system.errors import Code, Refused, checked
 from longsynth.system.workers import in_threads, one_thread
 
 CHUNK = 16_384  # patients that share a seed
 
 
 @checked(model="Call model_of(bundle) first.", patients="Give a whole number.")
-def sample(
-    model: Model, patients: int, *, seed: int, where: Mapping[str, str] | None = None
-) -> Synthetic:
+def sample(model: Model, patients: int, *, seed: int, where: Where | None = None) -> Synthetic:
     """Return synthetic patients. The same model, number, seed and condition give the same bits.
 
     >>> import longsynth
@@ -34,7 +34,7 @@ def sample_chunks(
     patients: int,
     *,
     seed: int,
-    where: Mapping[str, str] | None = None,
+    where: Where | None = None,
     jobs: int = 1,
     chunks: range | None = None,
 ) -> Iterator[Synthetic]:
@@ -46,20 +46,20 @@ def sample_chunks(
             "a sample needs at least one patient and a seed of zero or more.",
             "Ask for one patient or more, with a seed that is not negative.",
         )
-    strata = model.conditioned(where or {})
+    selection = selected(model, where, seed, sampled)
     numbers = range(-(-patients // CHUNK)) if chunks is None else chunks
     sizes = ((chunk, min(CHUNK, patients - chunk * CHUNK)) for chunk in numbers)
-    return in_threads(partial(_chunk, model, strata, seed), sizes, jobs)
+    return in_threads(partial(_chunk, model, selection, seed), sizes, jobs)
 
 
-def _chunk(model: Model, strata: Strata, seed: int, piece: tuple[int, int]) -> Synthetic:
+def _chunk(model: Model, selection: Selection, seed: int, piece: tuple[int, int]) -> Synthetic:
     chunk, patients = piece
     rng = Generator(SFC64(SeedSequence(seed, spawn_key=(chunk,))))
     with one_thread():
-        return _sampled(model, strata, patients, rng)
+        return selection.filled(model, patients, rng, sampled)
 
 
-def _sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synthetic:
+def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synthetic:
     """alg:sample, with every line applied to all patients of a chunk at once."""
     evenly = model.schema.constants.strata_draw == "even"
     stratum = strata.drawn(patients, rng, evenly=evenly)  # s_i ~ q, eq:fair
@@ -71,6 +71,14 @@ def _sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Syn
     if model.schema.time.first == "zero":  # a public fact, so nothing was learnt about it
         gaps = gaps * (np.arange(model.schema.slots) > 0)
     site, group, event = model.schema.strata[stratum].T
+    for times in model.times:
+        time = times.time(values, event, rng)
+        values[:, 0, times.outcome.variable] = time
+        if times.from_start:
+            gaps, length = ended(gaps, length, time * times.hours)
+    if model.times:
+        observed = model.masks.draw(shared, length, rng) & model.schema.layout.up_to(length)
+        observed = observed_times(observed, model.times)
     return Synthetic(
         values=values,
         observed=observed,

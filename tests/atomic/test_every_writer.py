@@ -31,7 +31,6 @@ TEMPORARY = "into a temporary folder"
 OWN = "with a rule of its own, tested beside it"
 KNOWN = {
     "reading/split.py": FOLDER,
-    "reading/export.py": TEMPORARY,
     "reading/formats/table.py": TEMPORARY,
     "reading/frames.py": TEMPORARY,
     "release/synthesizer.py": FOLDER,
@@ -41,29 +40,25 @@ KNOWN = {
     "longsynth_lab/paper/artefacts.py": TEMPORARY,  # plots, then put in place by write_whole
     "longsynth_lab/patients.py": TEMPORARY,
     "longsynth_lab/results.py": FILE,
-    "commands/governance.py": OWN,
     "commands/fit.py": FOLDER,
     "show/dossier/build.py": f"{FILE}; PDF: {TEMPORARY}, then put in place whole",
-    "engines/spark/session.py": OWN,  # Spark's own words, to nowhere
+    "engines/spark/__init__.py": OWN,  # Spark's own words, to nowhere
     "system/folders.py": FILE,
-    "release/disclosed.py": FOLDER,
-    "release/verify.py": f"{OWN}, and {TEMPORARY}",
+    "release/internal.py": FOLDER,
     "release/synthetic_folder.py": FOLDER,
     "reading/formats/omop/sources.py": TEMPORARY,
     "reading/importing.py": FOLDER,
     "reading/session.py": TEMPORARY,
-    "writing/events.py": FOLDER,
     "reading/csv_file.py": TEMPORARY,
     "writing/meds.py": FOLDER,
     "reading/parquet.py": TEMPORARY,
     "writing/cohort.py": FOLDER,
     "writing/export.py": FOLDER,
     "writing/files.py": FOLDER,
-    "writing/own_files.py": FOLDER,
+    "writing/own.py": FOLDER,
     "show/plots.py": FOLDER,
     "longsynth_lab/paper/plots.py": TEMPORARY,
     "release/run.py": FOLDER,
-    "system/scratch.py": TEMPORARY,
 }
 
 

@@ -21,8 +21,8 @@ from longsynth.privacy.budget import Budget
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth.show.audit_files import write_audit
-from longsynth.show.dossier.audited.audit_file import Audit, Panels, ScoreRecord
-from longsynth.show.dossier.audited.content import internal_content
+from longsynth.show.dossier.audit_file import Audit, Panels, ScoreRecord
+from longsynth.show.dossier.page import internal_content
 from support import random_cohort, small_schema
 
 ROOT = Path(__file__).parents[2]
@@ -102,7 +102,7 @@ def test_a_metric_is_added_by_one_entry_and_seen_everywhere(added: Metric, tmp_p
     assert ours["value"] > 0
     assert "| stay_error ↓ | length of stay, hours |" in (tmp_path / "AUDIT.md").read_text()
 
-    content = internal_content(result.schema, read(result), "0.7")
+    content = internal_content(result.schema, read(result), ())
     assert "length of stay, hours ↓" in [row[0] for row in content["fidelity"].rows]
 
     line = f"| `stay_error` | {added.meaning} | 0 |"

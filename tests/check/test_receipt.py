@@ -11,7 +11,7 @@ import pytest
 from atomic.outputs import main_here
 from check.test_verdict import SCHEMA, columns, spoiled, written
 from longsynth import run_fit
-from longsynth.reading.receipt import RECEIPT, fingerprint_of, read_receipt
+from longsynth.reading.quality import RECEIPT, fingerprint_of, read_receipt
 from longsynth.system.errors import Code
 from refusals import refused
 

@@ -13,9 +13,9 @@ from numpy.random import default_rng
 
 from atomic.outputs import main_here
 from longsynth.reading.cohort_folder import CohortFolder
-from longsynth.reading.importing import import_table
-from longsynth.reading.quality.examine import Quality, examine
-from longsynth.reading.quality.units import other_units, usual_range
+from longsynth.reading.importing import import_cohort
+from longsynth.reading.quality import Quality, examine
+from longsynth.reading.quality.counts import other_units, usual_range
 from longsynth.schema.catalogue import catalogue
 
 SCHEMA = """longsynth: 1
@@ -194,7 +194,7 @@ def test_an_export_whose_dates_cannot_be_read_ends_at_check(tmp_path: Path) -> N
     lines += [f"{i // 3};day {i % 3};{70 + i % 20};{'MF'[i % 2]};{i % 2}" for i in range(90)]
     (tmp_path / "ward.csv").write_text("\n".join(lines), "utf-8")
     (tmp_path / "recipe.yaml").write_text(RECIPE, "utf-8")
-    import_table([tmp_path / "ward.csv"], tmp_path / "recipe.yaml", tmp_path / "cohort")
+    import_cohort("table", [tmp_path / "ward.csv"], tmp_path / "recipe.yaml", tmp_path / "cohort")
     code, said, _ = main_here("check", tmp_path / "cohort")
     assert code == 1
     assert "Verdict: red" in said

@@ -254,11 +254,11 @@ def refusals(work: Path, tmp: Path) -> dict[str, tuple[list[object], str]]:
             ["plan", cohort / "schema.yaml", "--patients", 0, *PROMISE],
             "[no-patients]",
         ),
-        "bad condition": ([*sample, "--where", "event"], "[option-unusable]"),
+        "bad condition": ([*sample, "--where", "event"], "[condition-unknown]"),
         "unknown level": ([*sample, "--where", "site=Z"], "A, B, C"),
-        "condition twice": (
+        "conditions that exclude each other": (
             [*sample, "--where", "site=A", "--where", "site=B"],
-            "[option-unusable]",
+            "[condition-rare]",
         ),
         "not a release": (["ledger", cohort], "[not-a-release]"),
         "sample from a run": (["sample", work / "run", *sample[2:]], "[not-a-release]"),

@@ -164,6 +164,10 @@ MISTAKES = {
         ["fit", "cohort", *PROMISE, "--method", "copula", "--out", "x"],
         "Did you mean 'copula-score'?",
     ),
+    "a format that is nearly one": (
+        ["import", "tabel", "ward.csv", "--recipe", "recipe.yaml", "--out", "x"],
+        "Choose table, events, meds, omop. Did you mean 'table'?",
+    ),
     "no key yet": (["sign", "run/release", "--key", "none"], "longsynth keygen"),
 }
 

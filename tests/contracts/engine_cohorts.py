@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longsynth.engines.kernel import Contributions
+from longsynth.engines import Contributions
 from longsynth.privacy.sums import Contribution
 from longsynth.reading.records import Cohort
 from longsynth.schema.file import dump

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import longsynth.reading.by_patient
+from longsynth import engines as kernel
 from longsynth import fit, model_of, plan
-from longsynth.engines import kernel
-from longsynth.engines.local import sum_over
+from longsynth.engines import sum_over
 from longsynth.methods.method import PrivateMethod, contributions
 from longsynth.methods.registry import METHODS
 from longsynth.privacy.statistic import Statistic

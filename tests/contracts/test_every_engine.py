@@ -19,7 +19,7 @@ from contracts.engine_cohorts import Indiscreet, Slowly, odd_folder, odd_schema
 from leaks.planted import write_parquet
 from leaks.sentinels import found_in
 from longsynth import CohortError, CohortFolder, SparkCohort, fit, plan, read_cohort
-from longsynth.engines.kernel import Contributions
+from longsynth.engines import Contributions
 from longsynth.methods.method import PrivateMethod, contributions
 from longsynth.methods.registry import METHODS, private_method
 from longsynth.plan import Plan

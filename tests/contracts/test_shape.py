@@ -6,7 +6,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src/longsynth"
 MODULES = sorted(SOURCE.rglob("*.py"))
-EVERYWHERE = {"self", "cls", "_", "name", "schema", "patients", "rows"}  # what all of it is about
+EVERYWHERE = {"self", "cls", "_", "name", "schema"}  # what nearly every file has to speak of
 
 
 def test_the_folder_of_the_package_fits_on_a_screen() -> None:
@@ -15,7 +15,7 @@ def test_the_folder_of_the_package_fits_on_a_screen() -> None:
 
 
 def test_the_package_has_few_files() -> None:
-    assert len(MODULES) < 240
+    assert len(MODULES) <= 215
 
 
 def bound(path: Path) -> set[str]:

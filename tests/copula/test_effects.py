@@ -26,7 +26,7 @@ def inputs(patients: int = 10**7) -> EffectInputs:
         loadings=LOADINGS,
         score=LOADINGS[:, 0] / 0.8,
         usage=np.broadcast_to(np.eye(SHAPES), (2, M, SHAPES, SHAPES)),
-        event_share=SHARE,
+        event_shares=np.array([1 - SHARE, SHARE]),
         place_shares=np.array([0.4, 0.3, 0.2, 0.1]),
         moving=np.ones(M),
         spread=np.broadcast_to(0.3 * np.eye(M), (SHAPES, M, M)),
@@ -39,8 +39,8 @@ def planted() -> Effects:
     rng = np.random.default_rng(1)
     place = rng.normal(0, 0.2, (PLACES, M))
     place -= inputs().place_shares @ place
-    event = rng.normal(0, 0.3, (SHAPES, M))
-    event[0] = LOADINGS[:, 0]
+    event = rng.normal(0, 0.3, (1, SHAPES, M))
+    event[0, 0] = LOADINGS[:, 0]
     return Effects(rng.normal(0, 0.2, (SHAPES, M)), event, place)
 
 
@@ -79,15 +79,15 @@ def test_noise_shrinks_effects_and_few_patients_do_too() -> None:
 
 def test_between_noise_an_event_is_found_along_the_severity() -> None:
     """The one number a patient of the score says more of events than all channels one by one."""
-    along = Effects(np.zeros((SHAPES, M)), np.zeros((SHAPES, M)), np.zeros((PLACES, M)))
-    along.event[0] = LOADINGS[:, 0]
+    along = Effects(np.zeros((SHAPES, M)), np.zeros((1, SHAPES, M)), np.zeros((PLACES, M)))
+    along.event[0, 0] = LOADINGS[:, 0]
     apart = []
     for seed in range(8):
         noisy = sums_of(along, 0.1, seed)
         blind = replace(noisy, score_noise=np.full(SHAPES, 1e3))
         apart.append(
             [
-                np.abs(posterior_effects(s, inputs()).event[0] - along.event[0]).sum()
+                np.abs(posterior_effects(s, inputs()).event[0, 0] - along.event[0, 0]).sum()
                 for s in (noisy, blind)
             ]
         )
@@ -96,8 +96,8 @@ def test_between_noise_an_event_is_found_along_the_severity() -> None:
 
 def test_where_patients_are_alike_an_effect_is_held_back_more() -> None:
     """An error there would tell events apart that nobody can tell."""
-    none = Effects(np.zeros((SHAPES, M)), np.zeros((SHAPES, M)), np.zeros((PLACES, M)))
-    found = [posterior_effects(sums_of(none, 0.05, seed), inputs()).event for seed in range(20)]
+    none = Effects(np.zeros((SHAPES, M)), np.zeros((1, SHAPES, M)), np.zeros((PLACES, M)))
+    found = [posterior_effects(sums_of(none, 0.05, seed), inputs()).event[0] for seed in range(20)]
     size = np.sqrt(np.mean(np.square(found), axis=(0, 1)))
     assert size[3] < 0.5 * size[2]  # the same gain and loading of severity but for a tenth
     assert size[3] / np.sqrt(SPREAD[3]) == pytest.approx(size[2] / np.sqrt(SPREAD[2]), rel=0.5)
@@ -106,9 +106,9 @@ def test_where_patients_are_alike_an_effect_is_held_back_more() -> None:
 def test_what_is_static_has_no_course() -> None:
     still = replace(inputs(), moving=np.array([0.0, 1, 0, 1, 1]))
     found = posterior_effects(sums_of(planted(), 0.01), still)
-    assert (found.event[1:, [0, 2]] == 0).all()
+    assert (found.event[0, 1:, [0, 2]] == 0).all()
     assert (found.trend[1:, [0, 2]] == 0).all()
-    assert found.event[0, 0] != 0
+    assert found.event[0, 0, 0] != 0
 
 
 @pytest.mark.parametrize("slots", [1, 2, 3, 14])
@@ -127,10 +127,12 @@ def test_features_are_mean_products_with_the_shapes() -> None:
 
 def test_means_of_strata_average_out_over_the_population() -> None:
     """But for the course over time, which all share and whose level ranks do not show."""
-    strata = np.array([[c, g, e] for c in range(2) for g in range(2) for e in range(2)])
+    events, places = np.tile([0, 1], PLACES), np.repeat(np.eye(PLACES, dtype=np.int64), 2, axis=0)
     truth = replace(planted(), trend=np.zeros((SHAPES, M)))
     mass = np.repeat(inputs().place_shares, 2) * np.tile([1 - SHARE, SHARE], PLACES)
-    means = truth.means(strata, SHARE, SLOTS)
+    means = truth.means(events, places, np.array([1 - SHARE, SHARE]), SLOTS)
     assert means.shape == (8, SLOTS, M)
     assert np.allclose(np.tensordot(mass, means, 1), 0, atol=1e-12)
-    assert np.allclose(means[1] - means[0], np.einsum("pm,pt->tm", truth.event, time_shapes(SLOTS)))
+    assert np.allclose(
+        means[1] - means[0], np.einsum("pm,pt->tm", truth.event[0], time_shapes(SLOTS))
+    )

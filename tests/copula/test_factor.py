@@ -107,5 +107,5 @@ def test_a_slow_channel_keeps_its_value_though_noise_hides_that_it_does() -> Non
     model = FactorModel(Lags(SLOTS, M), V, np.zeros(M, bool), slow)
     noise = np.full((4, M, M), 0.5)
     kept = shrunk_blocks(np.zeros((4, M, M)), noise, model).correlations[1].diagonal()
-    assert kept[2] >= 0.98
+    assert kept[2] > 0.99
     assert kept[0] < 0.7

@@ -38,7 +38,7 @@ def test_a_share_lies_between_the_prior_and_what_was_seen() -> None:
 def test_masses_are_a_distribution_with_the_given_share_of_events(
     counts: list[float], share: float, noise: float
 ) -> None:
-    found = masses(share, np.array(counts), noise, STRATA)
+    found = masses(np.array([1 - share, share]), np.array(counts), noise, small_schema())
     assert (found >= 0).all()
     assert found.sum() == pytest.approx(1)
     assert found[EVENT].sum() == pytest.approx(share)
@@ -46,8 +46,9 @@ def test_masses_are_a_distribution_with_the_given_share_of_events(
 
 def test_masses_follow_counts_without_noise_and_events_are_even_with_it() -> None:
     truth = np.array([0.2, 0.05, 0.1, 0.05, 0.2, 0.01, 0.1, 0.04, 0.1, 0.05, 0.05, 0.05])
-    assert np.allclose(masses(truth[EVENT].sum(), truth, 1e-9, STRATA), truth, atol=1e-6)
-    noisy = masses(0.2, truth, 10.0, STRATA)
+    shares = np.array([truth[~EVENT].sum(), truth[EVENT].sum()])
+    assert np.allclose(masses(shares, truth, 1e-9, small_schema()), truth, atol=1e-6)
+    noisy = masses(np.array([0.8, 0.2]), truth, 10.0, small_schema())
     assert np.allclose(noisy[EVENT] / (noisy[EVENT] + noisy[~EVENT]), 0.2)
 
 

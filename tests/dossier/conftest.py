@@ -9,7 +9,7 @@ from longsynth.commands.audit import audit
 from longsynth.govern.book import init_book
 from longsynth.methods.registry import model_of
 from longsynth.privacy.budget import Budget
-from longsynth.reading.receipt import write_receipt
+from longsynth.reading.quality import write_receipt
 from longsynth.release.folder import load_release
 from longsynth.release.run import run_fit
 from longsynth.release.synthetic_folder import Recipe, write_synthetic

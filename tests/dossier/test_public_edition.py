@@ -20,8 +20,8 @@ from longsynth.reading.simulation import simulate, simulated_schema
 from longsynth.release.folder import load_release
 from longsynth.release.run import run_fit
 from longsynth.show.dossier.build import release_facts, write_dossier
-from longsynth.show.dossier.public.facts import Facts, generate_population, noised
-from longsynth.show.dossier.public.guarantee import guarantee, percent_up
+from longsynth.show.dossier.facts import Facts, generate_population, noised
+from longsynth.show.dossier.guarantee import guarantee, percent_up
 from support import constant_add, write_checked
 from ward import ward_cohort, ward_schema
 
@@ -132,6 +132,20 @@ def test_it_states_the_guarantee_the_ledger_and_the_fingerprint(world: World) ->
     for number in (limit.auc, limit.detected):  # the page and the statement agree
         assert number in statement
         assert number in said
+
+
+def test_the_first_paragraph_is_what_a_board_decides_on(world: World) -> None:
+    lead = Elements(world.public.read_text().split('class="lead"')[1].split("</p>")[0]).said
+    limit = guarantee(load_release(world.release).ledger)
+    for words in (
+        "about 160 patients",
+        "Fitted by A. Fitter, without a governance form; not signed",
+        f"at most {limit.correct} % of the time; a coin toss is right 50 %",
+        "caps all fits of “ward” together at ε = 8",
+        "Quality was not measured",
+        "longsynth audit --train",
+    ):
+        assert words in lead
 
 
 def test_a_limit_is_never_stated_below_what_the_ledger_allows(world: World) -> None:

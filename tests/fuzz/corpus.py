@@ -117,7 +117,7 @@ RECIPES: dict[str, bytes] = {  # synthetic.json
     "a name twice": b'{"patients": 1, "patients": 2}',
     "lists for words": b'{"fingerprint": [], "patients": "5", "seed": true, "where": [["a", {}]]}',
     "a lone surrogate": b'{"fingerprint": "x", "patients": 5, "seed": 7, "private": true, '
-    b'"where": {"site": "\\ud800"}, "surroundings": {}}',
+    b'"where": ["site=\\ud800"], "surroundings": {}}',
     "UTF-16": '{"patients": 1}'.encode("utf-16"),
     "a sentinel": f'{{"patients": "{MARK}", "seed": 1.{DIGITS}}}'.encode(),
 }

@@ -15,7 +15,7 @@ from fuzz.mutation import mutated, one_of, token
 from fuzz.trees import altered, json_text
 from fuzz.yaml_inputs import yaml_bytes
 from longsynth.govern.book import Book, init_book
-from longsynth.govern.book.events import link
+from longsynth.govern.book.entries import link
 from longsynth.govern.form import load_form
 from longsynth.govern.keys import is_encrypted, load_private, load_public, make_keys
 from longsynth.privacy.budget import Budget

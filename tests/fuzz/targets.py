@@ -30,8 +30,8 @@ from longsynth.plan import plan
 from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.reading.importing import Imported, import_cohort
 from longsynth.reading.records import Cohort
-from longsynth.release.disclosed import read_disclosed
 from longsynth.release.folder import load_release
+from longsynth.release.internal import read_disclosed
 from longsynth.release.run import run_fit
 from longsynth.release.synthetic_folder import Recipe, read_recipe, write_synthetic
 from longsynth.schema.file import dump, load_schema, parse_text

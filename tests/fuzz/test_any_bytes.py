@@ -14,8 +14,8 @@ from leaks.sentinels import MARK, found_in_error
 from longsynth.govern.provenance import read_provenance
 from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.reading.importing import import_cohort
-from longsynth.release.disclosed import FACTS, read_disclosed
 from longsynth.release.folder import read_release
+from longsynth.release.internal import FACTS, read_disclosed
 from longsynth.release.synthetic_folder import RECIPE, read_recipe
 from longsynth.schema.file import parse_text
 from longsynth.system.errors import Refused

@@ -17,9 +17,9 @@ from longsynth.audit.inputs import read_synthetic
 from longsynth.govern.provenance import read_provenance
 from longsynth.methods.registry import model_of
 from longsynth.reading.cohort_folder import CohortFolder
-from longsynth.release.disclosed import FACTS, NUMBERS, read_disclosed
-from longsynth.release.disclosed import SCHEMA as SCHEMA_FILE
 from longsynth.release.folder import read_release
+from longsynth.release.internal import FACTS, NUMBERS, read_disclosed
+from longsynth.release.internal import SCHEMA as SCHEMA_FILE
 from longsynth.release.run import run_fit
 from longsynth.release.synthetic_folder import RECIPE, Recipe, read_recipe, recipe_json
 from longsynth.schema.file import parse_text
@@ -151,13 +151,14 @@ def test_a_book_that_is_nothing_but_not_null_is_no_provenance(book: object) -> N
             {"patients": None},
             {"seed": "7"},
         ),
-        *({"where": {"site": ["A"]}}, {"where": [["site", "A"]]}, {"where": {"site": "\x1b[2J"}}),
+        *({"where": {"site": "A"}}, {"where": [["site", "A"]]}, {"where": ["site=\x1b[2J"]}),
+        *({"acceptance": 1}, {"acceptance": "0.5"}),
         *({"private": 1}, {"surroundings": []}, {"fingerprint": 7}, {"patients": 10**10}),
     ],
     ids=str,
 )
 def test_a_recipe_of_other_types_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
-    content = json.loads(recipe_json(Recipe("f" * 64, 5, 7, {"site": "A"})))
+    content = json.loads(recipe_json(Recipe("f" * 64, 5, 7, ["site=A"])))
     (tmp_path / RECIPE).write_text(json.dumps(content))
     assert read_recipe(tmp_path).patients == 5
     (tmp_path / RECIPE).write_text(json.dumps(content | change))

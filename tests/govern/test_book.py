@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 from govern.book_support import CAP, failures, fits, ledger_of, new_book, share, spent
-from longsynth.govern.book import Book, file, init_book
-from longsynth.govern.book.balance import DEEPEST
-from longsynth.govern.book.book import _largest_epsilon
+from longsynth.govern.book import Book, _largest_epsilon, file, init_book
+from longsynth.govern.book.entries import DEEPEST
 from longsynth.govern.provenance import Provenance, provenance_json, read_provenance
 from longsynth.privacy.budget import ACCOUNTINGS, Accounting, Budget
 from longsynth.privacy.ledger import Ledger

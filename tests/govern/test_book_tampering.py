@@ -12,7 +12,7 @@ import pytest
 
 from govern.book_support import CAP, failures, ledger_of, new_book, share, spent
 from longsynth.govern.book import Book
-from longsynth.govern.book.events import link, parse
+from longsynth.govern.book.entries import link, parse
 from longsynth.system.errors import Code, Refused
 from refusals import refused
 

@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -226,6 +227,21 @@ def test_no_more_is_drawn_again_than_a_folder_holds(
     drawn.joinpath("synthetic.json").write_bytes(recipe_json(recipe))
     said = refused("verify", release, drawn)
     assert ("does NOT hold the patients" if all_there else "lacks ") in said
+
+
+def test_a_small_workbook_is_weighed_before_its_patients_are_drawn_again(
+    made: tuple[Bundle, Path], tmp_path: Path
+) -> None:
+    bundle, release = made
+    drawn = tmp_path / "drawn"
+    drawn.mkdir()
+    recipe = Recipe(bundle.fingerprint, 900_000, 9, form="excel")
+    for name in recipe.files:
+        (drawn / name).touch()
+    with ZipFile(drawn / recipe.people[0], "w", ZIP_DEFLATED) as book:
+        book.writestr("xl/worksheets/sheet1.xml", b"<row />" * (recipe.patients + 1))
+    drawn.joinpath("synthetic.json").write_bytes(recipe_json(recipe))
+    assert "does NOT hold the patients" in refused("verify", release, drawn)
 
 
 def test_a_table_that_claims_more_rows_is_not_read(

@@ -167,7 +167,7 @@ MISTAKES = {  # place, what is written there, where it is reported, what is said
         "protection.patients_at_most",
         "not be below 100",
     ),
-    "three levels": ("outcome.levels", ["0", "1", "2"], "outcome.levels", "at most 2 items"),
+    "one level": ("outcome.levels", ["0"], "outcome.levels", "at least 2 items"),
     "no hash": ("public_facts.schema_sha256", "abc", "public_facts.schema_sha256", "pattern"),
     "bounds without a source": (
         "public_facts.variables.0.bounds_from",

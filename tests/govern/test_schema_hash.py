@@ -18,7 +18,7 @@ from longsynth.release.verify import verify
 from longsynth.schema.constants import SET_BY_RULE, Constants
 from longsynth.schema.file import dump
 from longsynth.schema.mapping import Codes, Dataset, Moment, Source
-from longsynth.schema.schema import Labels, Protected, SlotRule
+from longsynth.schema.schema import Labels, SlotRule
 from longsynth.schema.variable import Variable
 from longsynth_lab.paper.section_v import AS_PRINTED
 from support import random_cohort, small_plan, small_schema
@@ -33,7 +33,7 @@ def full() -> Schema:
     return start.model_copy(
         update={
             "slot_rule": SlotRule(anchors=("pulse",)),
-            "protected": (Protected(group="1", event="0", site="A"),),
+            "protected": ({"group": "1", "event": "0", "site": "A"},),
             "variables": (first, *start.variables[1:]),
             "source": Dataset(start=Moment(pattern="y")),
         }
@@ -80,7 +80,7 @@ def test_a_change_of_any_field_changes_the_hash() -> None:
             assert schema_sha256(other) != before, f"{place} is not in the hash"
             seen.add(place)
     sources = (Source, Dataset, Moment, Codes)
-    models = (Schema, Variable, Labels, Constants, SlotRule, Protected, *sources)
+    models = (Schema, Variable, Labels, Constants, SlotRule, *sources)
     for name in set(chain.from_iterable(model.model_fields for model in models)):
         assert any(f".{name}" in place for place in seen), f"{name} was not tried"
 

@@ -4,7 +4,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from longsynth.reading.cells import level_code
+from longsynth.reading.columns import level_code
 from longsynth.schema.schema import Labels
 
 WHOLE = {pa.int8(): "TINYINT", pa.int64(): "BIGINT", pa.uint64(): "UBIGINT"}

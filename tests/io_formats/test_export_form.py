@@ -19,7 +19,7 @@ from longsynth import fit, model_of, plan
 from longsynth.bundle import Bundle
 from longsynth.reading.cohort_folder import CohortFolder, read_cohort
 from longsynth.reading.first_recipe import first_recipe
-from longsynth.reading.importing import import_table
+from longsynth.reading.importing import import_cohort
 from longsynth.release.synthetic_folder import Recipe, check_synthetic, write_synthetic
 from longsynth.sample import sample
 from longsynth.schema.recipe import parse_recipe
@@ -75,7 +75,10 @@ def test_a_synthetic_export_is_imported_as_the_patients_that_were_generated(
     out = release.written(tmp_path / "out")
     files = [out / file for file in EXPORTS[name]]
     (tmp_path / "recipe.yaml").write_text(release.recipe, encoding="utf-8")
-    assert import_table(files, tmp_path / "recipe.yaml", tmp_path / "back").patients == PATIENTS
+    assert (
+        import_cohort("table", files, tmp_path / "recipe.yaml", tmp_path / "back").patients
+        == PATIENTS
+    )
     schema, back = read_cohort(tmp_path / "back")
     drawn = sample(model_of(release.bundle), PATIENTS, seed=5)
     assert (back.group == drawn.group).all() and (back.event == drawn.event).all()
@@ -94,8 +97,12 @@ def test_a_synthetic_export_is_imported_as_the_patients_that_were_generated(
         whole &= ~empty.any(axis=1)
     assert whole.mean() > 0.5
     assert (back.length == drawn.length)[whole].all()
-    over_time = used[:, :, None] & drawn.observed & ~static & whole[:, None, None]
-    assert (back.observed == drawn.observed)[over_time].all()
+    written = drawn.observed.copy()
+    if "systolic_bp" in names:  # 121/71 is in one cell: it is there, or it is not
+        both = [names.index("systolic_bp"), names.index("diastolic_bp")]
+        written[:, :, both[1]] = written[:, :, both[0]]
+    over_time = used[:, :, None] & written & ~static & whole[:, None, None]
+    assert (back.observed == written)[(used & whole[:, None])][:, ~static].all()
     for v, variable in enumerate(names):
         cells = over_time[:, :, v]
         if not static[v]:
@@ -126,17 +133,15 @@ def test_a_synthetic_export_looks_like_the_real_one(
         separator = {"ward": ";", "laboratory": "\t", "follow_up": ",", "clinic": "|"}[name]
         rows = [list(csv.reader(text[skip + 1 :], delimiter=separator)) for text in lines]
         for column, header in enumerate(next(csv.reader([lines[0][skip]], delimiter=separator))):
-            shapes = [
-                {re.sub(r"\d+", "9", row[column]).casefold() for row in table} for table in rows
-            ]
+            shapes = [{re.sub(r"\d+", "9", row[column]) for row in table} for table in rows]
             if header in ("Room", "Médecin"):
                 assert shapes[1] == {""}
             elif header in ("MRN", "PatNr", "IPP"):
-                assert shapes[1] == {"s9"}
+                assert shapes[1] == {"S9"}
             elif header == "Einheit":  # the record's units
-                assert shapes[1] == {"mg/l", "mg/dl", "°c"}
-            else:  # a cell may be empty, or one of two pressures missing
-                assert {s for s in shapes[1] if s.strip("9/")} <= shapes[0] | {"9,9"}, header
+                assert shapes[1] == {"mg/L", "mg/dL", "°C"}
+            else:  # a cell may be empty
+                assert {s for s in shapes[1] if s.strip("9")} <= shapes[0] | {"9,9"}, header
 
 
 def test_dates_of_birth_and_visits_are_on_the_calendar_of_the_start_date(
@@ -182,7 +187,10 @@ def test_an_export_can_be_in_files_that_have_types(
         weight = [row[5] for row in sheet.iter_rows(min_row=2, values_only=True)]
     assert {type(x) for x in weight if x is not None} <= {float, int}
     (tmp_path / "recipe.yaml").write_text(changed, encoding="utf-8")
-    assert import_table([out / file], tmp_path / "recipe.yaml", tmp_path / "b").patients == PATIENTS
+    assert (
+        import_cohort("table", [out / file], tmp_path / "recipe.yaml", tmp_path / "b").patients
+        == PATIENTS
+    )
 
 
 def test_a_recipe_of_another_record_or_without_its_dates_is_refused(
@@ -231,7 +239,7 @@ def test_two_tables_of_an_export_can_be_sheets_of_one_workbook(
     assert openpyxl.load_workbook(out / "all.xlsx").sheetnames == ["labor", "patienten"]
     assert release.verified(out)
     (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
-    back = import_table([out / "all.xlsx"], tmp_path / "recipe.yaml", tmp_path / "back")
+    back = import_cohort("table", [out / "all.xlsx"], tmp_path / "recipe.yaml", tmp_path / "back")
     assert back.patients == PATIENTS
     schema, cohort = read_cohort(tmp_path / "back")
     drawn = sample(model_of(release.bundle), PATIENTS, seed=5)

@@ -25,7 +25,7 @@ from longsynth.release.synthetic_folder import (
 from longsynth.schema.variable import Variable
 from longsynth.writing import files as sheets
 from longsynth.writing.files import excel_rows
-from longsynth.writing.own_form import decimals
+from longsynth.writing.own import decimals
 from refusals import refused
 from support import random_cohort
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from longsynth.audit.game.game import ONE_PASS, SEVERAL_PASSES
-from longsynth.audit.game.report import BUNDLE, GameReport, read_report
+from longsynth.audit.game import ONE_PASS, SEVERAL_PASSES
+from longsynth.audit.game.verdict import BUNDLE, GameReport, read_report
 from longsynth.commands.attack import show_game
 from longsynth.methods import DEFAULT
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING

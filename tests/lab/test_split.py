@@ -7,7 +7,6 @@ import pytest
 
 from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate
-from longsynth.schema.schema import stratum_of
 from longsynth_lab.experiments import Setting
 from longsynth_lab.patients import FRESH_SEED
 from longsynth_lab.split import SHARES, blanked, parts_of, split, thinned
@@ -33,7 +32,7 @@ def test_a_split_is_patient_disjoint_and_complete(seed: int) -> None:
 def test_every_part_has_its_share_of_every_stratum(seed: int) -> None:
     cohort = simulate(720, seed=seed)
     part = parts_of(cohort, SHARES, seed)
-    stratum = stratum_of(cohort.site, cohort.group, cohort.event)
+    stratum = (cohort.site * 2 + cohort.group) * 2 + cohort.event
     for label in np.unique(stratum):
         inside = part[stratum == label]
         for place, share in enumerate(SHARES):

@@ -15,8 +15,7 @@ from leaks.scenarios import PROMISE, Step
 from leaks.sentinels import DIGITS, MARK, NEEDLES, SHORT, found_in, found_in_error
 from leaks.test_every_command import run
 from longsynth.reading.cohort_folder import CohortFolder
-from longsynth.system.errors import CohortError, Refused
-from longsynth.system.reader_errors import without_cells
+from longsynth.system.errors import CohortError, Refused, without_cells
 
 
 def _csv(change: Callable[[bytes], bytes], table: str = "observations") -> Callable[[Path], None]:

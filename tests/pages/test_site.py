@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from html import unescape
 from pathlib import Path
 from shutil import which
@@ -71,8 +72,13 @@ def test_search_works_when_the_site_is_opened_from_a_folder(site: Path) -> None:
         chromium = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = chromium.new_page()
         page.goto((site / "tutorial.html").as_uri())
-        page.locator(".md-search__input").fill("dossier")
-        page.locator(".md-search-result__link").first.wait_for(state="attached")
+        result = page.locator(".md-search-result__link").first
+        for _ in range(12):  # what is typed before the page's script has started is not heard
+            page.locator(".md-search__input").fill("")
+            page.locator(".md-search__input").press_sequentially("dossier")
+            with suppress(api.TimeoutError):
+                result.wait_for(state="attached", timeout=5000)
+                break
         found = [
             link.get_attribute("href") for link in page.locator(".md-search-result__link").all()
         ]

@@ -67,6 +67,7 @@ def witnesses(schema: Schema) -> dict[str, Pair]:
         "event": (someone(**no_event), someone()),
         "strata": (someone(first=True), someone()),
         "lengths": (someone(length=0), someone()),
+        "times": (someone(low), someone(high)),
         "values": (someone(high, observed=ordered), someone(low, observed=ordered)),
         "second": halves
         if narrow

@@ -16,8 +16,7 @@ from longsynth.engines.spark.executor import guarded
 from longsynth.reading.cohort_folder import read_cohort
 from longsynth.reading.importing import import_cohort
 from longsynth.schema.file import dump
-from longsynth.system.errors import CohortError, Refused
-from longsynth.system.reader_errors import without_cells
+from longsynth.system.errors import CohortError, Refused, without_cells
 from readers.small_sources import imported, meds
 from support import small_schema
 

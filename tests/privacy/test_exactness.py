@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from longsynth.encoding.record import one_hot
-from longsynth.engines.local import sum_over
+from longsynth.engines import sum_over
 from longsynth.privacy.errors import ArithmeticFault
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL, Statistic, kept
 from longsynth.privacy.sums import (

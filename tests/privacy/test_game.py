@@ -2,9 +2,10 @@
 
 import pytest
 
-from longsynth.audit.game.game import play
-from longsynth.audit.game.report import GameReport
+from longsynth.audit.game import play
+from longsynth.audit.game.verdict import GameReport
 from support import small_plan, small_schema
+from ward import timed_ward_schema
 
 
 def played(release: str, seed: int) -> GameReport:
@@ -18,3 +19,13 @@ def test_no_attacker_does_better_than_the_ledger_allows(release: str) -> None:
     report = played(release, seed=1)
     assert not report.failures or not played(release, seed=2).failures, report.failures[0]
     assert any(row.tight for row in report.rows), "a pair far from every bound shows nothing"
+
+
+def test_no_attacker_gains_more_from_times_to_event_than_their_line_claims() -> None:
+    plan = small_plan(60, timed_ward_schema(slots=2), method="dp-markov")
+    report, again = (
+        play(plan, trials=10, opendp_trials=10, seed=seed, tries=10, numbers=200_000)
+        for seed in (1, 2)
+    )
+    assert not report.failures or not again.failures, report.failures[0]
+    assert any(row.tight for row in report.rows if row.line == "times")

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from rich.progress import Progress
 
+from longsynth import engines as kernel
 from longsynth.commands.__main__ import main
-from longsynth.engines import kernel
 from longsynth.methods.copula_score import model as calibration
 from longsynth.privacy.noise import OpenDPNoise
 from longsynth.reading import parquet, session

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from longsynth import Refused, fit
-from longsynth.engines import kernel
-from longsynth.engines.kernel import batch_sums
+from longsynth import engines as kernel
+from longsynth.engines import batch_sums
 from longsynth.methods.method import PrivateMethod, contributions
 from longsynth.methods.registry import METHODS
 from longsynth.plan import Plan, plan_of

@@ -44,8 +44,8 @@ from longsynth.release.verify import sign, verify
 from longsynth.schema.file import parse_text
 from longsynth.schema.schema import Schema
 from longsynth.show.dossier.build import release_facts
+from longsynth.show.dossier.facts import generate_population
 from longsynth.show.dossier.page import public_page
-from longsynth.show.dossier.public.facts import generate_population
 from longsynth.show.form_page import html_page, markdown_page
 from longsynth.system.errors import SchemaError
 from longsynth.system.text import cell, figure, markdown, shell

@@ -32,7 +32,7 @@ from privacy.neighbouring_records import (
     witnesses,
 )
 from support import examples, one_patient, random_cohort, replaced, small_schema
-from ward import ward_cohort, ward_schema
+from ward import timed_ward_cohort, timed_ward_schema, ward_cohort, ward_schema
 
 SETTINGS = {
     "separate": small_schema(),
@@ -53,9 +53,10 @@ SETTINGS = {
     "interpolated": small_schema(missing_values="interpolated", length="full"),
     "as printed": small_schema(**dict(AS_PRINTED)),
     "ward as printed": ward_schema(constants=dict(AS_PRINTED)),
+    "times": timed_ward_schema(),
 }
 RESOLVED = {name: schema.resolved(100) for name, schema in SETTINGS.items()}
-OTHERS = {"one slot", "one site", "little", "much"}  # nothing of which is trust's alone
+OTHERS = {"one slot", "times", "one site", "little", "much"}  # nothing of which is trust's alone
 METHODS: list[tuple[PrivateMethod, str]] = [(Trust(), s) for s in RESOLVED if s not in OTHERS]
 METHODS += [
     (method, setting)
@@ -64,8 +65,9 @@ METHODS += [
 ]
 IN_PASSES: list[tuple[PrivateMethod, str]] = [
     (CopulaScore(), setting)
-    for setting in ("separate", "full", "ward", "one slot", "one site", "little", "much")
+    for setting in ("separate", "full", "ward", "one slot", "one site", "little", "much", "times")
 ]
+METHODS += [(method, "times") for method in (Trust(), DPScore(), DPMarkov())]
 
 
 def named(method: PrivateMethod) -> str:
@@ -120,7 +122,8 @@ def test_replacing_a_patient_moves_a_sum_by_that_patients_rows_alone(
     method: PrivateMethod, schema: Schema, stage: int
 ) -> None:
     static = any(schema.layout.static)
-    cohort = cut(ward_cohort(50, seed=3) if static else random_cohort(50, seed=3), schema.slots)
+    ward = timed_ward_cohort if len(schema.outcomes) > 1 else ward_cohort
+    cohort = cut(ward(50, seed=3) if static else random_cohort(50, seed=3), schema.slots)
     before = added(cohort, schema, method, stage)
     for i, other in zip((0, 17, 49, 8, 31), strangers(schema), strict=True):
         after = added(replaced(cohort, i, other), schema, method, stage)
@@ -209,6 +212,25 @@ def test_the_claimed_sensitivity_is_nearly_attained_by_every_statistic(
 ) -> None:
     for name, part in attained(method, schema).items():
         assert Fraction(95, 100) ** 2 <= part <= 1, name
+
+
+@pytest.mark.parametrize("method", [Trust(), DPScore(), DPMarkov(), CopulaScore()], ids=named)
+def test_two_patients_attain_the_sensitivity_of_times_to_event_and_of_counts_in_pairs(
+    method: PrivateMethod,
+) -> None:
+    schema = RESOLVED["times"]
+    found = {
+        name: added(one, schema, method)
+        for name in ("times", "strata")
+        for one in witnesses(schema)[name][:1]
+    }
+    for name, one in found.items():
+        if name not in one:
+            continue  # a method without a histogram of strata
+        statistic, x = one[name]
+        y = added(witnesses(schema)[name][1], schema, method)[name][1]
+        assert squared_distance(x, y) == statistic.row_sensitivity_squared, name
+        assert statistic.row_sensitivity_squared == {"times": 4, "strata": 6}[name]
 
 
 def test_two_patients_reach_a_second_moments_bound_but_not_the_papers_which_is_larger() -> None:

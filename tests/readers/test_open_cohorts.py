@@ -1,6 +1,7 @@
 """Real open cohorts: counts and values agree with what DuckDB says of the same files."""
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ TIDY = {
         name="icu", unit="hours", levels="[MICU, SICU, CSRU, CCU]", column="HR"
     ),
 }
+ANOTHER_STUDY_OF = {"pbc_survival": "pbc", "physionet2019_sepsis": "physionet2019_a"}
 PATIENTS = {
     "pbc": "patients.parquet",
     "physionet2012": "patients.parquet",
@@ -73,8 +75,23 @@ def test_there_are_as_many_patients_as_rows_in_the_patient_table(imports: Path, 
 @pytest.mark.parametrize("name", sorted(p.stem for p in SCHEMAS.glob("*.yaml")))
 def test_every_example_schema_imports_its_cohort(tmp_path: Path, name: str) -> None:
     form: str = "meds" if name.endswith("meds") else "omop" if name.endswith("omop") else "events"
-    found = import_cohort(form, str(COHORTS / name), SCHEMAS / f"{name}.yaml", tmp_path / "out")
-    assert ask(f"SELECT count(*) FROM '{COHORTS / name / PATIENTS[name]}'") == [(found.patients,)]
+    cohort = COHORTS / ANOTHER_STUDY_OF.get(name, name)
+    if not cohort.is_dir():
+        pytest.skip(f"{cohort.name} is not among the open cohorts")
+    listed = cohort / PATIENTS.get(cohort.name, "patients.parquet")
+    if name == "pbc_survival":
+        cohort = with_age_bands(cohort, tmp_path / "tables")
+    imported = import_cohort(form, str(cohort), SCHEMAS / f"{name}.yaml", tmp_path / "out")
+    assert ask(f"SELECT count(*) FROM '{listed}'") == [(imported.patients,)]
+
+
+def with_age_bands(cohort: Path, out: Path) -> Path:
+    """Add the column that the example schema asks for."""
+    shutil.copytree(cohort, out)
+    ask(f"""COPY (SELECT *, CASE WHEN age < 45 THEN 'under 45' WHEN age < 60 THEN '45 to 59'
+        ELSE '60 and over' END AS age_band FROM '{cohort}/patients.parquet')
+        TO '{out}/patients.parquet' (FORMAT parquet)""")
+    return out
 
 
 @pytest.mark.parametrize(("name", "column"), [("pbc", "bili"), ("physionet2012", "HR")])

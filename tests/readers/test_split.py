@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from longsynth.commands.app import app
 from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.reading.simulation import simulate, simulated_schema
 from longsynth.reading.split import held_out, shared_patients, split_cohort
-from longsynth.system.errors import Code
+from longsynth.system.errors import Code, Refused
 from longsynth.writing.cohort import write_cohort
 from refusals import refused
 
@@ -116,6 +117,17 @@ def test_a_share_that_leaves_a_part_empty_is_refused(tmp_path: Path, share: floa
     with refused(Code.OPTION_UNUSABLE):
         split_cohort(cohort, share, tmp_path / "parts")
     assert not (tmp_path / "parts").exists()
+
+
+@pytest.mark.parametrize(
+    ("share", "remedies"), [(2, ("0.2", "0.01")), (20, ("0.2", "0.1")), (500, ("0.2",))]
+)
+def test_a_number_that_is_no_share_is_read_as_a_count_too(
+    share: float, remedies: tuple[str, ...]
+) -> None:
+    with pytest.raises(Refused) as refusal:
+        held_out(200, share)
+    assert re.findall(r"0\.\d+", refusal.value.remedy) == list(remedies)
 
 
 def test_ids_that_two_cohorts_share_are_counted_whatever_their_type(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from numpy.random import default_rng
 
 from longsynth.reading.cohort_folder import read_cohort
 from longsynth.reading.first_recipe import first_recipe
-from longsynth.reading.importing import import_table
+from longsynth.reading.importing import import_cohort
 from longsynth.schema.recipe import parse_recipe
 from longsynth.schema.units import conversion
 from longsynth.system.errors import CohortError, SchemaError
@@ -48,7 +48,7 @@ def settled(text: str) -> str:
 def imported(folder: Path, names: list[str], change: Callable[[str], str] = settled) -> Path:
     files, recipe = [folder / name for name in names], folder / "recipe.yaml"
     recipe.write_text(change(first_recipe(files)), encoding="utf-8")
-    import_table(files, recipe, folder / "cohort")
+    import_cohort("table", files, recipe, folder / "cohort")
     return folder / "cohort"
 
 
@@ -110,7 +110,7 @@ def test_day_and_month_that_cannot_be_told_apart_are_left_to_a_person(tmp_path: 
     line = next(line for line in text.splitlines() if "# FILL IN" in line)
     assert "%d/%m/%Y" in line and "%m/%d/%Y" in line
     with refused("marks-open", SchemaError):
-        import_table([path], None, tmp_path / "cohort")
+        import_cohort("table", [path], None, tmp_path / "cohort")
     assert not (tmp_path / "cohort").exists()
 
 
@@ -125,7 +125,7 @@ def test_numbers_in_unknown_units_are_counted_and_not_guessed(tmp_path: Path) ->
     path.write_text(path.read_text().replace("mmol/L", "spoons"), encoding="utf-8")
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text(text, encoding="utf-8")
-    notes = import_table([path], recipe, tmp_path / "cohort").notes
+    notes = import_cohort("table", [path], recipe, tmp_path / "cohort").notes
     assert any("glucose 1" in note for note in notes)
     assert not any("spoons" in note for note in notes)
 
@@ -137,14 +137,29 @@ def test_a_cell_that_does_not_split_is_counted_and_not_taken_for_every_part(
     path = _export(tmp_path, "MRN;Date;Sex;Died;BP", *good)
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text(settled(first_recipe([path])), encoding="utf-8")
-    for cell in ("121", "121/71/5", "121/"):
+    for cell in ("121", "121/71/5", "121/x"):
         path = _export(tmp_path, "MRN;Date;Sex;Died;BP", *good, f"odd;14/04/2024;F;1;{cell}")
         folder = tmp_path / cell.replace("/", "-")
-        notes = import_table([path], recipe, folder).notes
+        notes = import_cohort("table", [path], recipe, folder).notes
         assert any("diastolic_bp 1" in note for note in notes), cell
         rows = pq.read_table(folder / "observations.parquet").to_pylist()
         (odd,) = [row for row in rows if row["patient_id"] == "odd"]
         assert odd["diastolic_bp"] is None, cell
+
+
+def test_an_empty_part_of_a_split_cell_is_missing_and_not_counted(tmp_path: Path) -> None:
+    good = [f"{i};13/04/2024;M;0;12{i}/8{i}" for i in range(10)]
+    path = _export(tmp_path, "MRN;Date;Sex;Died;BP", *good)
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(settled(first_recipe([path])), encoding="utf-8")
+    for number, cell in enumerate(("/70", " - / 70", "n.d./70")):
+        path = _export(tmp_path, "MRN;Date;Sex;Died;BP", *good, f"odd;14/04/2024;F;1;{cell}")
+        folder = tmp_path / f"cohort{number}"
+        notes = import_cohort("table", [path], recipe, folder).notes
+        assert not any("_bp" in note for note in notes), cell
+        rows = pq.read_table(folder / "observations.parquet").to_pylist()
+        (odd,) = (row for row in rows if row["patient_id"] == "odd")
+        assert (odd["systolic_bp"], odd["diastolic_bp"]) == (None, 70.0), cell
 
 
 def test_the_export_that_the_pages_use_is_what_its_script_writes(tmp_path: Path) -> None:
@@ -163,7 +178,7 @@ def test_no_message_of_an_import_repeats_a_cell(tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text(settled(first_recipe([path])), encoding="utf-8")
     with refused("patient-ids", CohortError) as caught:
-        import_table([path], recipe, tmp_path / "cohort")
+        import_cohort("table", [path], recipe, tmp_path / "cohort")
     assert "SENTINEL" not in str(caught.value)
     assert "SENTINEL" not in recipe.read_text(encoding="utf-8")
 
@@ -175,7 +190,7 @@ def test_rows_that_occur_twice_are_dropped_or_kept_as_the_recipe_says(tmp_path: 
         text = settled(first_recipe([path])).replace("duplicates: drop", f"duplicates: {choice}")
         recipe = tmp_path / f"{choice}.yaml"
         recipe.write_text(text, encoding="utf-8")
-        import_table([path], recipe, folder)
+        import_cohort("table", [path], recipe, folder)
         assert pq.read_metadata(folder / "observations.parquet").num_rows == rows
 
 
@@ -198,7 +213,7 @@ def test_parquet_and_excel_give_what_csv_gives(tmp_path: Path) -> None:
         folder = tmp_path / name.replace(".", "-")
         recipe = tmp_path / f"{name}.yaml"
         recipe.write_text(settled(first_recipe([tmp_path / name])), encoding="utf-8")
-        import_table([tmp_path / name], recipe, folder)
+        import_cohort("table", [tmp_path / name], recipe, folder)
         rows = pq.read_table(folder / "observations.parquet").to_pylist()
         assert rows and (expected is None or rows == expected)
         expected = rows
@@ -259,7 +274,7 @@ def test_records_start_at_zero_unless_the_export_has_their_start(tmp_path: Path)
     assert with_start != text
     for name, recipe, first, hours in (("a", text, "zero", 0), ("b", with_start, "any", 2)):
         (tmp_path / f"{name}.yaml").write_text(recipe, encoding="utf-8")
-        import_table([path], tmp_path / f"{name}.yaml", tmp_path / name)
+        import_cohort("table", [path], tmp_path / f"{name}.yaml", tmp_path / name)
         schema, cohort = read_cohort(tmp_path / name)
         assert schema.time.first == first
         assert cohort.gaps[0, 0] == pytest.approx(hours)

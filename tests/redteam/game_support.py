@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longsynth.audit.game.game import play
-from longsynth.audit.game.report import GameReport
+from longsynth.audit.game import play
+from longsynth.audit.game.verdict import GameReport
 from longsynth.encoding.rows import Encoded, Encoder, clip, encoded_values
 from longsynth.encoding.scaling import grid_of
 from longsynth.methods import lines

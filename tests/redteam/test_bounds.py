@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from longsynth.audit.game.bounds import (
+from longsynth.audit.game.trials import (
     Separation,
     counted_epsilon,
     gaussian_epsilon,

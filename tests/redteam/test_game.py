@@ -12,8 +12,8 @@ import pytest
 import longsynth.encoding.rows
 import longsynth.privacy.curator
 import longsynth.privacy.sums
-from longsynth.audit.game.report import BUNDLE, GameReport, GameRow, read_report
 from longsynth.audit.game.trials import FAST
+from longsynth.audit.game.verdict import BUNDLE, GameReport, GameRow, read_report
 from longsynth.encoding.rows import Encoded
 from longsynth.plan import Plan
 from longsynth.privacy.budget import Budget

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from longsynth.audit.game.report import read_report
+from longsynth.audit.game.verdict import read_report
 from longsynth.commands.app import app
 from longsynth.fit import fit
 from longsynth.privacy.noise import OpenDPNoise

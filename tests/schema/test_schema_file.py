@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from longsynth.schema.constants import Constants
 from longsynth.schema.file import dump, load_schema, parse_text
-from longsynth.schema.schema import Labels, Protected, Schema, SlotRule, Time
+from longsynth.schema.schema import Labels, Schema, SlotRule, Time
 from longsynth.schema.variable import Variable
 from longsynth.system.errors import SchemaError
 from longsynth.system.text import text_problem
@@ -65,7 +65,7 @@ EDITS = {  # what is written instead, the line, the place, the remedy
     "wrong type": ("slots: 4", "slots: many", 3, "slots", "valid integer"),
     "wrong choice": ("kind: binary", "kind: flag", 15, "variables.2.kind", "'binary'"),
     "no finite number": ("max_gap: 48", "max_gap: .inf", 4, "max_gap", "finite number"),
-    "too few levels": ("[m, f]", "[m]", 5, "group.levels", "exactly two levels"),
+    "too few levels": ("[m, f]", "[m]", 5, "group.levels", "at least two levels"),
     "levels twice": ("[A, B]", "[A, A]", 6, "site.levels", "must differ"),
     "empty level": ("[A, B]", "[A, '']", 6, "site.levels.2", "at least 1 character"),
     "level that is null": ("[A, B]", "[A, ~]", 6, "site.levels.2", "valid string"),
@@ -98,7 +98,13 @@ EDITS = {  # what is written instead, the line, the place, the remedy
         "did you mean 'bounds'",
     ),
     "misspelt key of labels": ("sex, levels", "sex, level", 5, "group.level", "mean 'levels'"),
-    "misspelt key of a rule": ("event: 1", "evnt: 1", 8, "protected.1.evnt", "mean 'event'"),
+    "misspelt key of a rule": (
+        "event: 1",
+        "evnt: 1",
+        8,
+        "protected.1.evnt",
+        "none of site, group, event",
+    ),
     "misspelt constant": ("steps", "stepps", 17, "constants.stepps", "did you mean 'steps'"),
     "key like no other": ("steps", "zzz", 17, "constants.zzz", "remove it"),
 }
@@ -266,11 +272,12 @@ def labels(least: int, most: int) -> st.SearchStrategy[Labels]:
 def schemas(draw: st.DrawFn) -> Schema:
     two = labels(2, 2) | st.just(Labels(column="group", levels=("0", "1")))
     group, event, site = draw(two), draw(two), draw(st.none() | labels(1, 5))
-    rule = st.builds(
-        Protected,
-        group=st.none() | st.sampled_from(group.levels),
-        event=st.none() | st.sampled_from(event.levels),
-        site=st.none() | st.sampled_from(site.levels if site else ("all",)),
+    rule = st.fixed_dictionaries(
+        {"group": st.sampled_from(group.levels)},
+        optional={
+            "event": st.sampled_from(event.levels),
+            "site": st.sampled_from(site.levels if site else ("all",)),
+        },
     )
     constants = st.builds(
         Constants,
@@ -349,6 +356,7 @@ def test_the_example_in_the_documentation_is_a_schema() -> None:
     used = {key for key in Schema.model_fields if re.search(rf"^{key}:", example, re.MULTILINE)}
     assert used == set(Schema.model_fields) - {"source"}, "which has a page of its own"
     assert {v.kind for v in schema.variables} == {"continuous", "ordinal", "binary", "nominal"}
-    shown = {key for v in schema.variables for key in v.model_fields_set} | {"source"}
+    by_outcomes = {"role", "status", "otherwise", "origin"}  # which `outcomes` and `groups` write
+    shown = {key for v in schema.variables for key in v.model_fields_set} | {"source"} | by_outcomes
     assert shown == set(type(schema.variables[0]).model_fields), "every key of a variable"
     assert set(SlotRule.model_fields) == schema.slot_rule.model_fields_set

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from longsynth import fit, model_of, simulate, simulated_schema
-from longsynth.engines.spark.sampling import write_on_spark
+from longsynth.engines.spark.cohort import write_on_spark
 from longsynth.sample import CHUNK, sample_chunks
 from longsynth.writing.cohort import CHUNKS, write_parts
 from spark_sessions import LEAN, Sessions, why_not

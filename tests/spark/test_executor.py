@@ -14,13 +14,12 @@ from contracts.engine_cohorts import Indiscreet, odd_folder, odd_schema
 from leaks.sentinels import error_texts
 from longsynth import CohortFolder, plan
 from longsynth.bundle import Bundle
-from longsynth.engines.local import sum_over
+from longsynth.engines import sum_over
 from longsynth.engines.spark import executor
 from longsynth.engines.spark.executor import Totals
 from longsynth.methods.method import contributions
 from longsynth.plan import Plan
-from longsynth.reading.cells import cohort_columns
-from longsynth.reading.columns import Roles, people_roles, row_roles
+from longsynth.reading.columns import Roles, cohort_columns, people_roles, row_roles
 
 pytest.importorskip("pyspark", reason="an executor asks Spark for the number of its part")
 

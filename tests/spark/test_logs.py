@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from longsynth.engines.spark.session import unlogged
+from longsynth.engines.spark import unlogged
 
 
 @pytest.fixture

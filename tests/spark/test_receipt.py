@@ -6,7 +6,7 @@ import pytest
 
 from atomic.outputs import main_here
 from longsynth import SparkCohort, run_fit
-from longsynth.reading.receipt import read_receipt
+from longsynth.reading.quality import read_receipt
 from longsynth.system.errors import Code
 from longsynth.writing.cohort import write_parts
 from refusals import refused

@@ -7,7 +7,7 @@ BEFORE = (  # on the private side
     ("1. read", "reading/formats/", "import_cohort"),
     ("3. place in slots", "reading/slots.py", "CohortFolder.batches"),
     ("4. encode, clip", "methods/*/release.py", "Line.rows"),
-    ("5. add up", "engines/kernel.py", "batch_sums"),
+    ("5. add up", "engines/__init__.py", "batch_sums"),
 )
 AFTER = (  # from released numbers alone
     ("7. bundle", "bundle.py", "fit"),

@@ -3,8 +3,16 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from longsynth.audit.game.report import BUNDLE, GameReport, GameRow, read_report
-from longsynth.audit.game.verdict import ERROR, FALSE_ALARM, LEAST, TIGHT
+from longsynth.audit.game.verdict import (
+    BUNDLE,
+    ERROR,
+    FALSE_ALARM,
+    LEAST,
+    TIGHT,
+    GameReport,
+    GameRow,
+    read_report,
+)
 from longsynth.plan import Plan, plan
 from longsynth.privacy.budget import Accounting
 from longsynth.reading.simulation import simulated_schema

@@ -11,7 +11,7 @@ from typing import Any
 
 from longsynth.audit.classifiers import MODELS, require_sklearn
 from longsynth.audit.fidelity import fidelity_scores
-from longsynth.audit.inputs import patients_of
+from longsynth.audit.inputs import in_two, patients_of
 from longsynth.audit.metric import Score
 from longsynth.audit.ranking import Predictions
 from longsynth.audit.refit import Refit, canary_scores
@@ -30,7 +30,7 @@ from longsynth.audit.result import (
 from longsynth.audit.utility import base_rate, subgroup_scores, train_and_predict, utility_scores
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.system.arguments import checked
+from longsynth.system.errors import checked
 
 Given = Trajectories | tuple[Any, Any]  # or data frames: observations and patients
 
@@ -64,9 +64,9 @@ def audit(
     AuditResult(... scores from 200 train, 200 test, 200 synthetic, 200 control patients; internal)
     """
     require_sklearn()
-    train, test = patients_of(schema, train), patients_of(schema, test)
-    synthetic = patients_of(schema, synthetic, weighted=True)
-    control = test if control is None else patients_of(schema, control)
+    train, test = in_two(patients_of(schema, train)), in_two(patients_of(schema, test))
+    synthetic = in_two(patients_of(schema, synthetic, weighted=True))
+    control = test if control is None else in_two(patients_of(schema, control))
     predictions = dict(_predictions(schema, train, test, synthetic))
     rows: list[ScoreRow] = []
 

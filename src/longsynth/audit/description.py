@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longsynth.schema.record import Trajectories
-from longsynth.schema.schema import Schema
+from longsynth.schema.schema import LABEL_ORDER, Schema
 from longsynth.schema.variable import Variable
 from longsynth.system.arrays import Bools, Floats
 
@@ -51,10 +51,10 @@ class _View:
         self.weight: Floats = np.ones(count) if weight is None else np.asarray(weight, np.float64)
 
     def parts(self) -> dict[str, Bools]:
-        """Everybody, and both sides of event and of group."""
+        """Everybody, and two sides of event and of group: the first level, and all others."""
         everybody = {"all": np.ones(len(self.length), bool)}
         return everybody | {
-            f"{what}{side}": self.labels[what] == side
+            f"{what}{side}": (self.labels[what] > 0) == (side > 0)
             for what in ("event", "group")
             for side in (0, 1)
         }
@@ -142,8 +142,8 @@ def _lengths(schema: Schema, view: _View) -> dict[str, Any]:
 
 
 def _strata(schema: Schema, view: _View) -> dict[str, Any]:
-    event, weight = view.labels["event"].astype(np.float64), view.weight
-    counts = {"site": len(schema.sites), "group": 2, "event": 2}
+    event, weight = (view.labels["event"] > 0).astype(np.float64), view.weight
+    counts = dict(zip(LABEL_ORDER, schema.label_sizes, strict=True))
     rates = {
         name: float(np.average(event[rows], weights=weight[rows]))
         if weight[rows].sum() > 0
@@ -163,7 +163,7 @@ def _correlations(schema: Schema, view: _View) -> dict[str, Any]:
     count = view.observed[:, :, chosen].sum(axis=1)
     total = np.where(view.observed, view.values, 0.0)[:, :, chosen].sum(axis=1)
     means = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    columns = np.column_stack([means, view.labels["event"]])
+    columns = np.column_stack([means, view.labels["event"] > 0])
     names = [schema.variables[v].name for v in chosen]
     pairs = zip(*np.triu_indices(columns.shape[1], 1), strict=True)
     values = [correlation(columns[:, i], columns[:, j], view.weight) for i, j in pairs]

@@ -1,7 +1,7 @@
 """What an audit reads: cohorts whose schemas describe the same record, and synthetic patients with
 the weights that restore the population."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,8 @@ from longsynth.sampling.model import Synthetic
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats
-from longsynth.system.errors import Code, CohortError, Refused
-from longsynth.system.reader_errors import without_cells
-from longsynth.writing.own_form import OTHER_WEIGHT, WEIGHT
+from longsynth.system.errors import Code, CohortError, Refused, without_cells
+from longsynth.writing.own import OTHER_WEIGHT, WEIGHT
 
 CORRECT = "Correct the weights, or generate the patients again with `longsynth sample`."
 
@@ -70,6 +69,15 @@ def patients_of(schema: Schema, given: Any, *, weighted: bool = False) -> Trajec
             "patients).",
         )
     return given
+
+
+def in_two(patients: Trajectories) -> Trajectories:
+    """The same patients, with the first level of the event and of the group against all others:
+    scores compare two sides."""
+    if max(patients.event.max(initial=0), patients.group.max(initial=0)) <= 1:
+        return patients
+    sides = {what: (getattr(patients, what) > 0).astype(np.int64) for what in ("event", "group")}
+    return replace(patients, **sides)  # type: ignore[type-var]
 
 
 def _timed(schema: Schema, observations: Any) -> Schema:

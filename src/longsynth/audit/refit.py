@@ -18,8 +18,8 @@ from longsynth.methods.registry import model_of
 from longsynth.plan import plan
 from longsynth.privacy.budget import Budget
 from longsynth.reading.records import Cohort
-from longsynth.release.disclosed import holds_disclosed, read_disclosed
 from longsynth.release.folder import load_release
+from longsynth.release.internal import holds_disclosed, read_disclosed
 from longsynth.release.statement import promised
 from longsynth.release.synthetic_folder import RECIPE, read_recipe
 from longsynth.sample import sample

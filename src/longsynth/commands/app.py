@@ -9,14 +9,13 @@ import typer
 from longsynth.commands.attack import app as attack
 from longsynth.commands.audit import audit
 from longsynth.commands.budget import app as budget
-from longsynth.commands.check import check
+from longsynth.commands.check import check, split
 from longsynth.commands.data import import_, recipe_app, schema_app
 from longsynth.commands.demo import demo, methods, simulate
 from longsynth.commands.fit import fit, plan, sample
 from longsynth.commands.governance import app as governance
+from longsynth.commands.governance import keygen, sign
 from longsynth.commands.options import OneLineArguments, command
-from longsynth.commands.sign import keygen, sign
-from longsynth.commands.split import split
 from longsynth.commands.verify import dossier, ledger, status, verify
 from longsynth.system.errors import Code, Refused
 

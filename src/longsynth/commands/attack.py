@@ -1,5 +1,6 @@
 """`longsynth attack`: an auditor attacks the privacy guarantee itself."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +21,7 @@ from longsynth.system.text import cell, json_text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from longsynth.audit.game.report import GameReport
+    from longsynth.audit.game.verdict import GameReport
     from longsynth.plan import Plan
 
 app = typer.Typer(no_args_is_help=True, help="Attack the privacy guarantee itself. Reads no data.")
@@ -77,7 +78,7 @@ def game(
     Attacks each line of the ledger and the whole release with the best possible test, on the worst
     pair of cohorts that it finds. Exit code 0 if the guarantee holds, 1 if it fails.
     """
-    from longsynth.audit.game.game import play
+    from longsynth.audit.game import play
     from longsynth.system.workers import progress_bar
 
     given: dict[str, object] = {
@@ -198,23 +199,23 @@ def show_game(console: "Console", report: "GameReport", played: str) -> None:
 
     from longsynth.show import game_page as page
 
-    def show(heading: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    def show(heading: str, header: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> None:
         table = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD)
         table.show_edge, table.padding = False, (0, 0, 0, 1)
         for place, name in enumerate(header):
             table.add_column(name, justify="right" if place else "left", no_wrap=True)
-        for row in rows:
-            table.add_row(*map(cell, row))
+        for line in lines:
+            table.add_row(*map(cell, line))
         console.print(table)
 
     console.print(cell(f"The distinguishing game: {page.title(report)}."))
     console.print(cell(played))
     if report.rows:
-        rows = list(map(page.cells, page.main_rows(report)))
-        show("Which of two cohorts that differ in one patient was fitted?", page.HEADER, rows)
+        heading = "Which of two cohorts that differ in one patient was fitted?"
+        show(heading, page.HEADER, map(page.cells, page.main_rows(report)))
         for note in page.NOTES:
             console.print(note, markup=False, style="dim", highlight=False)
         heading = "The noise as drawn, in claimed σ: all numbers together (least and most in one)"
-        show(heading, page.spread_header(report.spreads), list(page.spread_cells(report.spreads)))
+        show(heading, page.spread_header(report.spreads), page.spread_cells(report.spreads))
     for sentence in page.verdict(report):
         console.print(cell(sentence))

@@ -1,14 +1,14 @@
 """`longsynth audit`: compare a synthetic cohort with real patients."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longsynth.commands.options import Json, print_json, say
-from longsynth.system.text import cell
+from longsynth.commands.options import Json, Out, print_json, say
+from longsynth.system.text import cell, command_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,13 +20,17 @@ ON_ATTACKS = (
     "If these attacks find nothing, others still might. What limits every attack is the ε in the "
     "release's ledger."
 )
+BESIDE = {
+    "fidelity": "Fidelity: distance from the test cohort",
+    "attacks": "Attacks on the synthetic patients, and on the training patients themselves",
+}
 
 
 def audit(
     train: Annotated[Path, typer.Option(help="The cohort that was fitted.")],
     test: Annotated[Path, typer.Option(help="Held-out real patients; see `longsynth split`.")],
     synthetic: Annotated[Path, typer.Option(help="A folder written by `longsynth sample`.")],
-    out: Annotated[Path, typer.Option("--out", help="A folder that does not exist yet.")],
+    out: Out,
     control: Annotated[
         Path | None,
         typer.Option(help="Real non-members for the attacks. Default: the test cohort."),
@@ -95,7 +99,10 @@ def audit(
     from longsynth.show.terminal import stdout
 
     _show(stdout(), result)
-    say(f"Wrote {out}. It is computed from real patients: do not share it. Start with AUDIT.md.")
+    say(
+        f"Wrote {out}. It is computed from real patients: do not share it. Start with AUDIT.md.\n"
+        f"Next: {command_line('status', out)}"
+    )
 
 
 @contextmanager
@@ -113,69 +120,48 @@ def _fits(wanted: bool) -> Iterator[Callable[[], None]]:
 
 
 def _show(console: "Console", result: "AuditResult") -> None:
-    from longsynth.audit.result import REFITS, Source
-    from longsynth.show.audit_page import NO_CANARIES, bound_said, group_warnings
+    from longsynth.audit.registry import shown_in
+    from longsynth.audit.result import REFITS, SYNTHETIC, TRAINING, Source
+    from longsynth.show import audit_page as page
 
-    console.print(_utility(result))
-    console.print(_beside("fidelity", "Fidelity: distance from the test cohort", result))
-    title = "Attacks on the synthetic patients, and on the training patients themselves"
-    console.print(_beside("attacks", title, result))
-    if canaries := _canaries(result):
-        console.print(canaries)
-        console.print(bound_said(result.of("attacks", Source(REFITS))))
+    sources, metrics = result.sources("utility"), shown_in("terminal", "utility")
+    scores = [result.of("utility", source) for source in sources]
+    title = "Utility: how well real test patients are predicted"
+    lines = [
+        (page.label(source), *(page.shown(score[metric], 2, "–") for metric in metrics))
+        for source, score in zip(sources, scores, strict=True)
+    ]
+    head = [page.heading(scores[0][metric]) for metric in metrics]
+    console.print(_table(title, head, lines, no_wrap=True))
+    for section, title in BESIDE.items():
+        synthetic, training = (result.of(section, Source(name)) for name in (SYNTHETIC, TRAINING))
+        lines = [
+            (page.heading(synthetic[m]), page.shown(synthetic[m]), page.shown(training[m]))
+            for m in shown_in("terminal", section)
+        ]
+        console.print(_table(title, (SYNTHETIC, TRAINING), lines))
+    if canaries := result.of("attacks", Source(REFITS)):
+        title = f"Canaries: four copies planted, one copy, and none ({result.refitted})"
+        lines = [(page.heading(score), page.shown(score)) for score in canaries.values()]
+        console.print(_table(title, (REFITS,), lines))
+        console.print(page.bound_said(canaries))
     else:
-        console.print(NO_CANARIES)
-    if warnings := group_warnings(result):
+        console.print(page.NO_CANARIES)
+    if warnings := page.group_warnings(result):
         say("\n- ".join(["Groups that are too small for firm conclusions:", *warnings]))
     console.print(ON_ATTACKS)
 
 
-def _utility(result: "AuditResult") -> "Table":
+def _table(
+    title: str, head: Sequence[str], lines: Iterable[tuple[str, ...]], *, no_wrap: bool = False
+) -> "Table":
+    """Return a table of numbers; each line begins with what they are about."""
     from rich.table import Table
 
-    from longsynth.audit.registry import shown_in
-    from longsynth.show.audit_page import heading, label, shown
-
-    table = Table(title="Utility: how well real test patients are predicted", title_justify="left")
-    table.add_column("", no_wrap=True)
-    sources, metrics = result.sources("utility"), shown_in("terminal", "utility")
-    first = result.of("utility", sources[0])
-    for metric in metrics:
-        table.add_column(heading(first[metric]), justify="right")
-    for source in sources:
-        scores = result.of("utility", source)
-        cells = [shown(scores[metric], 2, "–") for metric in metrics]
-        table.add_row(cell(label(source)), *cells)
-    return table
-
-
-def _beside(section: str, title: str, result: "AuditResult") -> "Table":
-    from rich.table import Table
-
-    from longsynth.audit.registry import shown_in
-    from longsynth.audit.result import SYNTHETIC, TRAINING, Source
-    from longsynth.show.audit_page import heading, shown
-
-    table = Table("", title=title, title_justify="left")
-    for name in (SYNTHETIC, TRAINING):
+    table = Table(title=title, title_justify="left")
+    table.add_column("", no_wrap=no_wrap)
+    for name in head:
         table.add_column(name, justify="right")
-    synthetic, training = (result.of(section, Source(name)) for name in (SYNTHETIC, TRAINING))
-    for metric in shown_in("terminal", section):
-        score = synthetic[metric]
-        table.add_row(heading(score), shown(score), shown(training[metric]))
+    for label, *numbers in lines:
+        table.add_row(cell(label), *numbers)
     return table
-
-
-def _canaries(result: "AuditResult") -> "Table | None":
-    from rich.table import Table
-
-    from longsynth.audit.result import REFITS, Source
-    from longsynth.show.audit_page import heading, shown
-
-    scores = result.of("attacks", Source(REFITS))
-    title = f"Canaries: four copies planted, one copy, and none ({result.refitted})"
-    table = Table("", title=title, title_justify="left")
-    table.add_column(REFITS, justify="right")
-    for score in scores.values():
-        table.add_row(heading(score), shown(score))
-    return table if scores else None

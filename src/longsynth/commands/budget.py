@@ -21,8 +21,8 @@ from longsynth.system.text import cell, command_line
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from longsynth.govern.book.balance import Balance, DatasetAccount
-    from longsynth.govern.book.book import BookState
+    from longsynth.govern.book import BookState
+    from longsynth.govern.book.entries import Balance, DatasetAccount
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -157,7 +157,7 @@ def _datasets(balance: "Balance") -> "Table":
 def _entries(state: "BookState") -> "Table":
     from rich.table import Table
 
-    from longsynth.govern.book.events import event_json
+    from longsynth.govern.book.entries import event_json
     from longsynth.system.text import as_typed
 
     table = Table(pad_edge=False)
@@ -168,11 +168,11 @@ def _entries(state: "BookState") -> "Table":
         table.add_column(column, justify="right", overflow="fold")
     for number, event in enumerate(state.events, 1):
         facts = event_json(event)
-        patients, rho = facts.get("patients"), facts.get("rho")
+        rho = facts.get("rho")
         table.add_row(
             str(number),
             *(cell(facts.get(key) or "") for key in ("day", "event", "dataset", "method")),
-            f"{patients:,}" if patients else "",
+            f"{facts['patients']:,}" if facts.get("patients") else "",
             *(as_typed(facts[key]) if key in facts else "" for key in ("epsilon", "delta")),
             f"{float(Fraction(rho)):.6g}" if rho else "",
         )
@@ -198,7 +198,7 @@ def _spent_epsilon(account: "DatasetAccount") -> float:
 
 
 def _as_json(state: "BookState") -> dict[str, Any]:
-    from longsynth.govern.book.events import FORMAT, event_json
+    from longsynth.govern.book.entries import FORMAT, event_json
 
     datasets = [
         {

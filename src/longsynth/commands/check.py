@@ -1,7 +1,7 @@
-"""`longsynth check`: a verdict on a cohort, and the receipt that a fit asks for."""
+"""`longsynth check` and `longsynth split`: judge a cohort, and hold patients out before a fit."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,7 @@ from longsynth.commands.options import (
     Engines,
     Json,
     Master,
+    Out,
     Tables,
     cohort_on,
     print_json,
@@ -19,6 +20,9 @@ from longsynth.commands.options import (
 )
 from longsynth.system.errors import Code, Refused
 from longsynth.system.text import command_line, is_one_line
+
+if TYPE_CHECKING:
+    from longsynth.reading.quality import Quality
 
 LONGEST_REASON = 500
 
@@ -48,8 +52,7 @@ def check(
 
     from longsynth.govern.provenance import require_name
     from longsynth.reading.cohort_folder import CohortFolder as Folder
-    from longsynth.reading.quality.examine import examine
-    from longsynth.reading.receipt import fingerprint_of, write_receipt
+    from longsynth.reading.quality import examine, fingerprint_of, write_receipt
 
     if by is not None:
         require_name(by)
@@ -95,17 +98,36 @@ def check(
     if not json:
         if html is not None:
             say(f"Wrote {html}. It shows real patients: do not share it.")
-        say(_next(cohort, quality.patients, red=red, accepted=accepted is not None))
+        say(_next(cohort, quality, accepted))
     if red and not accepted:
         raise typer.Exit(1)
 
 
-def _next(cohort: Path, patients: int, *, red: bool, accepted: bool) -> str:
-    if red and not accepted:
+def _next(cohort: Path, quality: "Quality", accepted: str | None) -> str:
+    if quality.colours["red"] and not accepted:
         reason = command_line("check", cohort, "--accept-problems", "the reason")
         return (
             "Correct what is red, and check again. A fit is refused until then.\n"
             f"If it is right as it stands: {reason}"
         )
-    plan = command_line("plan", cohort / "schema.yaml", "--patients", patients, *BUDGET_OPTIONS)
-    return f"Next: {plan}"
+    size = ("--patients", quality.patients)
+    return f"Next: {command_line('plan', cohort / 'schema.yaml', *size, *BUDGET_OPTIONS)}"
+
+
+def split(
+    cohort: CohortFolder,
+    out: Out,
+    holdout: Annotated[float, typer.Option(help="The share to hold out, below 1.")] = 0.2,
+) -> None:
+    """Hold patients out, by a keyed hash of their ids, so that an audit has people nobody fitted.
+
+    Writes OUT/train and OUT/holdout. Reads ids only; rows are copied as they are.
+    """
+    from longsynth.reading.split import split_cohort
+
+    parts = split_cohort(cohort, holdout, out)
+    say(
+        f"Wrote {parts.train:,} patients to {out / 'train'} and {parts.holdout:,} to "
+        f"{out / 'holdout'}. Fit the first, and keep the second for `longsynth audit --test`.\n"
+        f"Next: {command_line('check', out / 'train')}"
+    )

@@ -15,11 +15,9 @@ from longsynth.commands.options import (
     require_new,
     say,
 )
-from longsynth.reading.formats import FORMATS
+from longsynth.reading.formats import FORMATS, input_format
 from longsynth.system.errors import Code, Refused
 from longsynth.system.text import command_line
-
-TABLE = "table"  # the format of exports that a recipe describes
 
 schema_app = typer.Typer(no_args_is_help=True, help="Write and check a schema. Reads no data.")
 
@@ -121,7 +119,8 @@ def recipe_new(
     require_new(out)
     text = first_recipe(export, name)
     for path in export:
-        say(f"Detected {look_at(path).sentence()}.")
+        for found in look_at(path):
+            say(f"Detected {found.sentence()}.")
     write_whole(out, text.encode())
     marked = marked_lines(text)
     say(
@@ -135,20 +134,16 @@ def import_(
     form: Annotated[
         str,
         typer.Argument(
-            metavar="|".join((TABLE, *FORMATS)),
-            help=f"{TABLE}: a hospital's own export, by a recipe; "
-            + "; ".join(f"{name}: {form.reads}" for name, form in FORMATS.items())
-            + ".",
-            autocompletion=lambda: [TABLE, *FORMATS],
+            metavar="|".join(FORMATS),
+            help="; ".join(f"{name}: {form.reads}" for name, form in FORMATS.items()) + ".",
+            autocompletion=lambda: list(FORMATS),
         ),
     ],
     source: Annotated[
         list[str],
         typer.Argument(
             metavar="SOURCE…",
-            help=f"{TABLE}: one or more files; "
-            + "; ".join(f"{name}: {form.source}" for name, form in FORMATS.items())
-            + ".",
+            help="; ".join(f"{name}: {form.source}" for name, form in FORMATS.items()) + ".",
         ),
     ],
     out: Out,
@@ -164,31 +159,26 @@ def import_(
     COHORT/internal/import.json counts what could not be read. That file and the output of this
     command are for the data steward only.
     """
-    from longsynth.reading.importing import import_cohort, import_table
+    from longsynth.reading.importing import import_cohort
     from longsynth.system.workers import progress_bar
 
-    if (form == TABLE and schema) or (form != TABLE and (recipe or not schema)):
+    given = {"schema": schema, "recipe": recipe}
+    wanted = input_format(form).described_by
+    if any(path for option, path in given.items() if option != wanted):
         raise Refused(
             Code.OPTIONS_CONFLICT,
-            f"`import {TABLE}` reads by a recipe, and the other formats by a schema.",
-            f"Give --recipe for {TABLE}, and --schema otherwise.",
+            f"a {wanted} describes `import {form}`.",
+            f"Give --{wanted} alone.",
         )
-    if form != TABLE and len(source) > 1:
-        raise Refused(
-            Code.OPTIONS_CONFLICT,
-            f"`import {form}` reads one source, and {len(source)} are given.",
-            "Give one folder, file or address.",
-        )
+    if wanted == "schema" and not schema:
+        raise Refused(Code.OPTIONS_CONFLICT, f"`import {form}` needs a schema.", "Give --schema.")
     with progress_bar() as bar:  # rows are private, so they are not counted
         task = bar.add_task("import", total=None)
 
         def step(words: str) -> None:
             bar.update(task, description=words)
 
-        if schema is None:
-            imported = import_table(source, recipe, out, step)
-        else:
-            imported = import_cohort(form, source[0], schema, out, step)
+        imported = import_cohort(form, source, given[wanted], out, step)
     for note in imported.notes:
         say(f"Note: {note}")
     say(

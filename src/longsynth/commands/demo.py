@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 SEED, PATIENTS, EPSILON, DELTA, SYNTHETIC_SEED = 11, 720, 12.0, 1e-5, 7
 
 
-def demo(
-    out: Annotated[Path, typer.Option("--out", help="A folder that does not exist yet.")] = Path(
-        "demo"
-    ),
-) -> None:
+def demo(out: Out = Path("demo")) -> None:
     """Simulate, fit, sample and verify in one go, and compare real with synthetic patients."""
     import json
     from dataclasses import asdict
@@ -30,7 +26,7 @@ def demo(
     from longsynth.methods import DEFAULT
     from longsynth.methods.registry import model_of
     from longsynth.reading.cohort_folder import read_cohort
-    from longsynth.reading.receipt import receipt_of_simulated
+    from longsynth.reading.quality import receipt_of_simulated
     from longsynth.reading.simulation import simulate, simulated_schema
     from longsynth.release.folder import load_release
     from longsynth.release.run import run_fit
@@ -66,14 +62,15 @@ def demo(
                 "Please report this.",
             )
         schema, real = read_cohort(cohort)
-        patients = sample(model, PATIENTS, seed=SYNTHETIC_SEED)
-        rows = compare(schema, real, patients)
+        generated = sample(model, PATIENTS, seed=SYNTHETIC_SEED)
+        compared = compare(schema, real, generated)
         internal = run / "internal"
         write_whole(
-            internal / "comparison.json", json.dumps([asdict(r) for r in rows], indent=2).encode()
+            internal / "comparison.json",
+            json.dumps([asdict(c) for c in compared], indent=2).encode(),
         )
-        plots = plot_all(schema, real, patients, internal)
-        console.print(_table(rows))
+        plots = plot_all(schema, real, generated, internal)
+        console.print(_table(compared))
     shown = cell(out)
     plotted = " and two plots" if plots else ""
     board = cell(command_line("dossier", out / "run", "--out", "dossier.html"))
@@ -88,7 +85,7 @@ For a board, as one page: {board}""")
         console.print("Plots need matplotlib: pip install 'longsynth[plots]'.", markup=False)
 
 
-def _table(rows: list["ComparedVariable"]) -> "Table":
+def _table(compared: list["ComparedVariable"]) -> "Table":
     from rich.table import Table
 
     table = Table(
@@ -97,9 +94,9 @@ def _table(rows: list["ComparedVariable"]) -> "Table":
     for column in ("variable", "mean", "synth.", "sd", "synth.", "missing", "synth."):
         side: Literal["left", "right"] = "left" if column == "variable" else "right"
         table.add_column(column, justify=side, overflow="fold")
-    for row in rows:
-        (a, b, c), (x, y, z) = row.real, row.synthetic
-        name = f"{cell(row.name)} [dim]{cell(row.unit)}[/]"
+    for variable in compared:
+        (a, b, c), (x, y, z) = variable.real, variable.synthetic
+        name = f"{cell(variable.name)} [dim]{cell(variable.unit)}[/]"
         table.add_row(name, f"{a:.2f}", f"{x:.2f}", f"{b:.2f}", f"{y:.2f}", f"{c:.1%}", f"{z:.1%}")
     return table
 
@@ -110,7 +107,7 @@ def simulate(
     patients: Annotated[int, typer.Option(min=1, help="The number of patients.")] = 720,
 ) -> None:
     """Write a cohort of simulated patients: the paper's population."""
-    from longsynth.reading.receipt import receipt_of_simulated
+    from longsynth.reading.quality import receipt_of_simulated
     from longsynth.reading.simulation import simulate as draw
     from longsynth.reading.simulation import simulated_schema
     from longsynth.system.folders import new_folder

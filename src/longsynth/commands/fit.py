@@ -157,7 +157,7 @@ def sample(
     out: Out,
     where: Annotated[
         list[str] | None,
-        typer.Option(help="Only these patients, for example event=1."),
+        typer.Option(help='Only these patients, for example event=1 or "age >= 65".'),
     ] = None,
     form: Annotated[
         str,
@@ -182,15 +182,17 @@ def sample(
 ) -> None:
     """Sample synthetic patients from a release. Needs no data and costs no privacy budget."""
     from longsynth.methods.registry import model_of
-    from longsynth.release.disclosed import MARK, holds_disclosed, read_disclosed
     from longsynth.release.folder import load_release
+    from longsynth.release.internal import MARK, holds_disclosed, read_disclosed
     from longsynth.release.synthetic_folder import (
         Recipe as Sampling,
     )
     from longsynth.release.synthetic_folder import (
+        with_acceptance,
         write_synthetic,
         write_synthetic_on_spark,
     )
+    from longsynth.sampling.where import as_texts
     from longsynth.system.folders import new_folder
     from longsynth.system.workers import counted_by, progress_bar
 
@@ -198,7 +200,6 @@ def sample(
     raw = holds_disclosed(release)
     bundle = read_disclosed(release) if raw else load_release(release)
     model = model_of(bundle)
-    levels = _levels(where or [])
     if engine == Engines.spark:
         if raw or form not in ("cohort", "parts"):
             raise Refused(
@@ -209,7 +210,12 @@ def sample(
         form = "parts"
     else:
         require_local(master)
-    sampling = Sampling(bundle.fingerprint, patients, seed, levels, not raw, form, **settings)
+    sampling = with_acceptance(
+        Sampling(
+            bundle.fingerprint, patients, seed, as_texts(where), not raw, form, settings=settings
+        ),
+        model,
+    )
     with new_folder(out, owner_only=raw) as scratch, progress_bar("patients") as progress:
         if engine == Engines.spark:
             progress.add_task("sample", total=None)
@@ -225,12 +231,17 @@ def sample(
     say(
         f"Wrote {patients:,} synthetic patients to {out}. {weight} is the weight of each patient"
         f"{' among those selected' if where else ''}.\n"
-        f"Next: {command_line('verify', release, out)}"
+        + (
+            f"Kept {sampling.acceptance:.1%} of those generated.\n"
+            if sampling.acceptance < 1
+            else ""
+        )
+        + f"Next: {command_line('verify', release, out)}"
     )
 
 
-def _settings(form: str, recipe: Path | None, start_date: str | None) -> dict[str, dict[str, str]]:
-    """Return what a format asks for, as a keyword of the sampling."""
+def _settings(form: str, recipe: Path | None, start_date: str | None) -> dict[str, str]:
+    """Return what a format asks for."""
     from longsynth.schema.recipe import load_recipe
 
     if form != EXPORT:
@@ -247,21 +258,11 @@ def _settings(form: str, recipe: Path | None, start_date: str | None) -> dict[st
             f"--format {EXPORT} needs the recipe by which the cohort was imported.",
             "Add --recipe COHORT/recipe.yaml.",
         )
-    return {"settings": {"recipe": load_recipe(recipe)[1], "start_date": start_date or ""}}
-
-
-def _levels(where: list[str]) -> dict[str, str]:
-    pairs = [condition.partition("=") for condition in where]
-    if any(not (name and equals and level) for name, equals, level in pairs):
+    read, text = load_recipe(recipe)
+    if read.has_dates and not start_date:
         raise Refused(
-            Code.OPTION_UNUSABLE,
-            "--where takes name=level.",
-            "For example: --where event=1.",
+            Code.START_DATE_MISSING,
+            "the export has dates, and synthetic patients have no calendar.",
+            "Choose a public day on which all records start: --start-date 2024-01-01.",
         )
-    if len({name for name, _, _ in pairs}) < len(pairs):
-        raise Refused(
-            Code.OPTION_UNUSABLE,
-            "--where names a column twice.",
-            "Give one level for each column.",
-        )
-    return {name: level for name, _, level in pairs}
+    return {"recipe": text, "start_date": start_date or ""}

@@ -1,28 +1,22 @@
 """What commands share: options, one-line arguments, an example in every help text, and output."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING
 from longsynth.system.errors import Code, Refused
-from longsynth.system.text import shell, text_problem
+from longsynth.system.text import json_text, lines, shell, text_problem
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from longsynth.engines.distributed import Distributed
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, NoReturn
-
-from longsynth.system.text import json_text, lines
-
-if TYPE_CHECKING:
+    from longsynth.engines import Distributed
     from longsynth.system.errors import Finding
 
 
@@ -81,7 +75,7 @@ def cohort_on(
     if engine == Engines.local:
         require_local(master, tables, partitions)
         return cohort
-    from longsynth.engines.spark.session import spark_cohort
+    from longsynth.engines.spark import spark_cohort
 
     return spark_cohort(cohort, master=master or "local[*]", tables=tables, partitions=partitions)
 

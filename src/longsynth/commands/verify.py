@@ -114,12 +114,15 @@ KINDS = {
     "synthetic": "synthetic patients",
     "cohort": "a cohort of patients: do not share it",
     "export": "patients in CSV files: do not share it",
+    "split": "a cohort in two parts, of which one is held out: do not share it",
+    "audit": "an audit, computed from real patients: do not share it",
+    "file": "an export of patients, by its name: do not share it",
 }
 
 
 def status(
     folder: Annotated[
-        Path, typer.Argument(metavar="RUN", help="A run, a release, synthetic data or a cohort.")
+        Path, typer.Argument(metavar="RUN", help="A run, a release, synthetic data, a cohort, …")
     ],
     json: Json = False,
 ) -> None:
@@ -154,7 +157,12 @@ def next_commands(state: "FolderStatus") -> tuple[str, ...]:
                 if state.facts["signed"]
                 else (command_line("sign", state.source, "--key", "KEY"),)
             ),
-            command_line("dossier", folder, "--out", "dossier.html"),
+            *(
+                ()
+                if state.dossiers
+                else (command_line("dossier", folder, "--out", "dossier.html"),)
+            ),
+            *(_with_audit(folder, audit) for audit in state.audits[:1]),
             command_line("ledger", state.source),
             after,
         )
@@ -163,6 +171,12 @@ def next_commands(state: "FolderStatus") -> tuple[str, ...]:
     if state.kind == "synthetic":
         verify = command_line("verify", state.source or "RELEASE", folder)
         return (verify,) if state.facts["private"] else ()
+    if state.kind == "audit":
+        return (_with_audit(state.source.parent if state.source else Path("RUN"), folder),)
+    if state.kind == "file":
+        return (command_line("recipe", "new", folder, "--out", "recipe.yaml"),)
+    if state.kind == "split" and state.source:
+        folder, schema = state.source, state.source / "schema.yaml"
     if not state.facts["schema"]:
         return (command_line("schema", "new", "--cohort", folder, "--out", schema),)
     if state.kind == "export":
@@ -177,6 +191,10 @@ def next_commands(state: "FolderStatus") -> tuple[str, ...]:
     )
 
 
+def _with_audit(run: Path, audit: Path) -> str:
+    return command_line("dossier", run, "--audit", audit, "--out", "internal.html")
+
+
 def _as_json(state: "FolderStatus") -> dict[str, Any]:
     return {
         "folder": str(state.folder),
@@ -185,6 +203,8 @@ def _as_json(state: "FolderStatus") -> dict[str, Any]:
         "verified": state.holds if state.findings else None,
         "findings": [asdict(finding) for finding in state.findings],
         "drawn": [str(path) for path in state.synthetic],
+        "audits": [str(path) for path in state.audits],
+        "dossiers": [str(path) for path in state.dossiers],
         "next": list(next_commands(state)),
     }
 
@@ -220,7 +240,7 @@ def _lines(state: "FolderStatus") -> list[tuple[str, str]]:
     if state.kind == "release" and facts:
         return [*_promise(facts), *_vouched(facts), *_checked(state)]
     if state.kind == "synthetic":
-        chosen = ", ".join(f"{name}={level}" for name, level in facts["where"].items())
+        chosen = ", ".join(facts["where"])
         return [
             ("patients", f"{facts['patients']:,}, seed {facts['seed']}, format {facts['format']}"),
             *([("only", chosen)] if chosen else []),
@@ -229,10 +249,14 @@ def _lines(state: "FolderStatus") -> list[tuple[str, str]]:
                 facts["fingerprint"] if facts["private"] else "a method without privacy",
             ),
         ]
-    if state.kind in ("cohort", "export"):
+    if state.kind == "audit":
+        return [("sampled from", str(state.source or facts["fingerprint"]))]
+    if state.kind in ("cohort", "export", "split"):
         schema = [("schema", "schema.yaml" if facts["schema"] else "none yet")]
         return [*schema, ("checked", _look(facts["checked"]))] if "checked" in facts else schema
-    return [("method", str(facts.get("method")))] if facts else _checked(state)
+    if facts:
+        return [("method", str(facts.get("method")))]
+    return _checked(state) if state.kind == "release" else []
 
 
 def _is_sound(checked: dict[str, Any] | None) -> bool:
@@ -296,5 +320,9 @@ def _checked(state: "FolderStatus") -> list[tuple[str, str]]:
         if state.holds
         else f"{count - good} of {count} checks FAILED"
     )
-    drawn = ", ".join(map(str, state.synthetic)) or "nothing in this folder"
-    return [("verified", checked), ("sampled from it", drawn)]
+    return [
+        ("verified", checked),
+        ("sampled from it", ", ".join(map(str, state.synthetic)) or "nothing in this folder"),
+        *([("audited in", ", ".join(map(str, state.audits)))] if state.audits else []),
+        ("dossier", ", ".join(map(str, state.dossiers)) or "none in this folder"),
+    ]

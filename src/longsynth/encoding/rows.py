@@ -16,7 +16,7 @@ from longsynth.encoding.record import in_use, lengths, observed_cells, one_hot, 
 from longsynth.encoding.scaling import Scaling, grid_of, mask_grid, value_radius_squared
 from longsynth.privacy.sums import Rows
 from longsynth.reading.records import Cohort
-from longsynth.schema.schema import Schema, condition_matrix
+from longsynth.schema.schema import Schema, condition_matrix, counted_tables
 from longsynth.system.arrays import Bools, Floats, Ints
 
 CELLS = 1 << 18  # encoded at a time, so that intermediate arrays stay in a processor's cache
@@ -30,6 +30,7 @@ class Encoder:
         self.schema = schema
         self.scaling = Scaling(schema)
         self.conditions = condition_matrix(schema)  # c (S, p)
+        self.tables = counted_tables(schema)  # (S, cells)
         self.grid = grid_of(schema)
         self.radius_squared = value_radius_squared(schema)
 

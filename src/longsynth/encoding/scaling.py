@@ -40,7 +40,7 @@ class Scaling:
         self._bounds = np.array([v.bounds for v in variables]).T  # (2, V)
         self._log = np.array([v.transform == "log" for v in variables])
         self._whole = np.array([v.kind != "continuous" for v in variables])
-        self._step = np.array([v.resolution or 0.0 for v in variables])
+        self._step = np.array(schema.steps)
         low, high = self._transform(self._bounds)
         if schema.constants.encoding == "reference":
             for v, variable in enumerate(variables):

@@ -138,8 +138,10 @@ class Protection(Section):
 
 class Label(Section):
     column: ColumnName = Field(title="Column", description="Its column, as in schema.yaml.")
-    levels: tuple[Level, Level] = Field(
-        title="Levels", description="Its two levels, the reference first, as in schema.yaml."
+    levels: tuple[Level, ...] = Field(
+        min_length=2,
+        title="Levels",
+        description="Its levels, the reference first, as in schema.yaml.",
     )
     meaning: Answer = Field(title="Meaning", description="What it stands for.")
     approved_use: Answer = Field(title="Approved use", description="What it may be used for.")
@@ -273,8 +275,8 @@ class Governance(Section):
     study: Study = Field(title="The study")
     data: Data = Field(title="The data and their approval")
     protection: Protection = Field(title="What is protected")
-    outcome: Label = Field(title="The outcome (event)")
-    audit_group: Label = Field(title="The audit group (group)")
+    outcome: Label | None = Field(title="The outcome (event)")
+    audit_group: Label | None = Field(title="The audit group (group)")
     public_facts: PublicFacts = Field(title="Public facts and where they come from")
     held_back: HeldBack = Field(title="Held back for external validation")
     budget: BudgetLimits = Field(title="The privacy budget")
@@ -364,7 +366,9 @@ def _from_schema(schema: Schema) -> dict[str, Any]:
     }
 
 
-def _label(labels: Labels) -> dict[str, Any]:
+def _label(labels: Labels | None) -> dict[str, Any] | None:
+    if labels is None:
+        return None
     known = {"column": labels.column, "levels": list(labels.levels)}
     return known | ({"meaning": labels.meaning} if labels.meaning else {})
 
@@ -377,7 +381,9 @@ def _questions(model: type[BaseModel], known: dict[str, Any], indent: str) -> It
             yield f"\n# {field.title}"
         for line in wrap(field.description or "", 98 - len(indent)):
             yield f"{indent}# {line}"
-        if inner and kind is not tuple:
+        if inner and name in known and known[name] is None:
+            yield f"{indent}{name}: null  # the schema has none"
+        elif inner and kind is not tuple:
             yield f"{indent}{name}:"
             yield from _questions(inner, known.get(name, {}), indent + "  ")
         else:

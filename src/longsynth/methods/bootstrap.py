@@ -85,12 +85,12 @@ class Bootstrap(OpenMethod):
             masks=RecordMasks(bundle.array("observed", n, schema.slots, -1)),
             gaps=Records(bundle.array("gaps", n, schema.slots)),
             fingerprint=bundle.fingerprint,
-            shared=RecordOfStratum([_records(stratum, s) for s in range(cells)]),
+            shared=RecordOfStratum([_records(stratum, s, schema) for s in range(cells)]),
         )
 
 
-def _records(stratum: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
+def _records(stratum: NDArray[np.int64], wanted: int, schema: Schema) -> NDArray[np.int64]:
     """The records of a stratum. If it is empty, those with its event, or else all."""
-    same_event = stratum % 2 == wanted % 2
+    same_event = schema.strata[stratum, 2] == schema.strata[wanted, 2]
     alike = (stratum == wanted, same_event, np.ones_like(same_event))
     return next(np.flatnonzero(chosen) for chosen in alike if chosen.any())

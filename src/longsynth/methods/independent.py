@@ -102,14 +102,14 @@ def _missing(
 ) -> Floats:
     """The share missing of the cells in use (parts, …). A cell that nobody with the event uses
     counts as missing; for one that nobody in a stratum uses, the event's share counts."""
-    event = schema.strata[stratum, 2]
+    event, levels = schema.strata[stratum, 2], range(len(schema.levels("event")))
 
     def share(chosen: NDArray[np.bool_], otherwise: Floats | float) -> Floats:
         number = used[chosen].sum(axis=0)
         missing = 1 - observed[chosen].sum(axis=0) / np.maximum(number, 1)
         return np.where(number > 0, missing, otherwise)
 
-    by_event = [share(event == y if (event == y).any() else event != y, 1.0) for y in (0, 1)]
+    by_event = [share(event == y if (event == y).any() else event != y, 1.0) for y in levels]
     if schema.constants.marginals_by == "event":
         return np.stack(by_event)
     events = enumerate(schema.strata[:, 2])
@@ -125,7 +125,7 @@ def _tables(
 ) -> Floats:
     """Quantiles over patients (parts, Q, …). A cell that nobody in a stratum has takes the
     event's table; one that nobody with the event has takes everyone's, or the midpoint."""
-    event = schema.strata[stratum, 2]
+    event, levels = schema.strata[stratum, 2], range(len(schema.levels("event")))
 
     def table(chosen: NDArray[np.bool_], otherwise: Floats) -> Floats:
         if not chosen.any():
@@ -134,7 +134,7 @@ def _tables(
         return np.where(known, _quantiles(values[chosen], otherwise[0], whole), otherwise)
 
     everyone = _quantiles(values, np.broadcast_to(empty, values.shape[1:]), whole)
-    by_event = [table(event == y, everyone) for y in (0, 1)]
+    by_event = [table(event == y, everyone) for y in levels]
     if schema.constants.marginals_by == "event":
         return np.stack(by_event)
     return np.stack([table(stratum == s, by_event[y]) for s, y in enumerate(schema.strata[:, 2])])

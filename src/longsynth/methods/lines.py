@@ -12,27 +12,53 @@ from math import isqrt
 import numpy as np
 
 from longsynth.encoding.record import one_hot
-from longsynth.encoding.rows import Encoded
+from longsynth.encoding.rows import Encoded, Encoder
 from longsynth.encoding.scaling import Scaling, grid_of, mask_grid, value_radius_squared
 from longsynth.methods.fact import Fact, weighted
 from longsynth.methods.method import Line
 from longsynth.methods.words import means_in_units, percent, points, spreads_in_units
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
+from longsynth.reading.records import Cohort
 from longsynth.sampling.auxiliary import GAP_SQUARES, GAPS, LENGTHS, MASKS, STRATA, VALUES
 from longsynth.sampling.strata import length_edges
-from longsynth.schema.schema import Schema, condition_matrix, largest_norm_squared
+from longsynth.sampling.times import (
+    INTERVALS,
+    TIMES,
+    block_size,
+    time_edges,
+    timed_outcomes,
+)
+from longsynth.schema.columns import time_unit
+from longsynth.schema.schema import (
+    PAIRS,
+    Schema,
+    condition_matrix,
+    counted_tables,
+    largest_norm_squared,
+)
+from longsynth.system.arrays import Ints
 
 LENGTHS_SHARE = Fraction(1, 20)  # a histogram is cheap to know well, and the rest depends on it
+TIMES_SHARE = Fraction(1, 10)  # likewise; a hazard is a count in each of many cells
 Shares = Mapping[str, Fraction]  # of ρ, by line
 
 
 def shares_of(percent: Mapping[str, int], schema: Schema) -> dict[str, Fraction]:
-    """Return shares of ρ from percentages. Where lengths vary, all other lines make room."""
+    """Return shares of ρ from percentages. All other lines make room for lengths and times."""
     shares = {name: Fraction(part, 100) for name, part in percent.items()}
-    if schema.length == "full":
-        return shares
-    return {n: f * (1 - LENGTHS_SHARE) for n, f in shares.items()} | {LENGTHS: LENGTHS_SHARE}
+    if schema.length == "variable":
+        shares = _making_room(shares, LENGTHS, LENGTHS_SHARE)
+    return with_times(shares, schema)
+
+
+def with_times(shares: Shares, schema: Schema) -> dict[str, Fraction]:
+    """Make room for the line of times to event, if there are some."""
+    return _making_room(shares, TIMES, TIMES_SHARE) if timed_outcomes(schema) else dict(shares)
+
+
+def _making_room(shares: Shares, name: str, share: Fraction) -> dict[str, Fraction]:
+    return {n: f * (1 - share) for n, f in shares.items()} | {name: share}
 
 
 def gram_radius_squared(squared: int, schema: Schema) -> int:
@@ -48,8 +74,12 @@ def gram_radius_squared(squared: int, schema: Schema) -> int:
 
 
 def strata_statistic(schema: Schema) -> Statistic:
-    cells = len(schema.strata)
-    return Statistic(STRATA, "patients by site, group and event", "count", right=cells)
+    """One cell of each table per patient; see `counted_tables`."""
+    counted = counted_tables(schema)
+    blocks = int(counted[0].sum())
+    pairs = "" if blocks == 1 else ", in pairs"
+    meaning = f"patients by site, group and event{pairs}"
+    return Statistic(STRATA, meaning, "count", right=counted.shape[1], blocks=blocks)
 
 
 def strata(schema: Schema, shares: Shares) -> Line:
@@ -57,18 +87,63 @@ def strata(schema: Schema, shares: Shares) -> Line:
 
 
 def _strata_rows(encoded: Encoded) -> Contribution:
-    return Contribution(encoded.strata)
+    return Contribution(encoded.encoder.tables.take(encoded.stratum, axis=0))
 
 
 def _strata_noise(sd: float, patients: int) -> str:
     return f"±{sd:.1f} patients in each stratum"
 
 
-def lengths(schema: Schema, shares: Shares) -> list[Line]:
+def ends(schema: Schema, shares: Shares) -> list[Line]:
+    """How many slots patients use, and their times to event."""
+    return [*_lengths(schema, shares), *_times(schema, shares)]
+
+
+def _times(schema: Schema, shares: Shares) -> list[Line]:
+    """One cell per patient and outcome; no line without times to event."""
+    blocks = len(timed_outcomes(schema))
+    if not blocks:
+        return []
+    size, meaning = blocks * block_size(schema), "patients by time to event and how it ended"
+    counted = Statistic(TIMES, meaning, "count", right=size, blocks=blocks)
+    return [Line(counted, shares[TIMES], time_rows, _times_noise)]
+
+
+def time_rows(encoded: Encoded) -> Contribution:
+    """A patient without a time counts as one who reached the horizon; without a status, as
+    censored, which is the first level."""
+    schema, values, observed = encoded.schema, encoded.batch.values, encoded.observed
+    rows = []
+    for outcome in timed_outcomes(schema):
+        assert outcome.variable is not None and outcome.levels is not None  # for mypy
+        horizon, place = schema.variables[outcome.variable].bounds[1], outcome.variable
+        time = np.where(observed[:, 0, place], values[:, 0, place], horizon)
+        interval = np.searchsorted(time_edges(horizon), time, side="right") - 1
+        status = encoded.event
+        if (which := outcome.status) is not None:
+            known = np.where(observed[:, 0, which], values[:, 0, which], 0.0)
+            status = np.rint(np.clip(known, 0, len(outcome.levels) - 1)).astype(np.int64)
+        cell = status * (INTERVALS + 1) + np.clip(interval, 0, INTERVALS)
+        rows.append(one_hot(cell, block_size(schema)))
+    return Contribution(np.concatenate(rows, axis=1))
+
+
+def exact_times(cohort: Cohort, schema: Schema) -> dict[str, Ints]:
+    """The same counts for a method without privacy."""
+    if not timed_outcomes(schema):
+        return {}
+    return {TIMES: time_rows(Encoder(schema)(cohort)).right.sum(axis=0, dtype=np.int64)}
+
+
+def _times_noise(sd: float, patients: int) -> str:
+    return f"±{sd:.1f} patients in each interval of the times to event"
+
+
+def _lengths(schema: Schema, shares: Shares) -> list[Line]:
     """One cell per patient; no line where all slots are used."""
     if schema.length == "full":
         return []
-    cells = 2 * (len(length_edges(schema.slots)) - 1)
+    cells = len(schema.levels("event")) * (len(length_edges(schema.slots)) - 1)
     counted = Statistic(LENGTHS, "patients by event and slots used", "count", right=cells)
     return [Line(counted, shares[LENGTHS], length_rows, _lengths_noise)]
 
@@ -76,8 +151,8 @@ def lengths(schema: Schema, shares: Shares) -> list[Line]:
 def length_rows(encoded: Encoded) -> Contribution:
     edges = length_edges(encoded.schema.slots)
     place = np.searchsorted(edges, encoded.length, side="right") - 1
-    bins = len(edges) - 1
-    return Contribution(one_hot(encoded.event * bins + place, 2 * bins))
+    bins, events = len(edges) - 1, len(encoded.schema.levels("event"))
+    return Contribution(one_hot(encoded.event * bins + place, events * bins))
 
 
 def _lengths_noise(sd: float, patients: int) -> str:
@@ -87,21 +162,44 @@ def _lengths_noise(sd: float, patients: int) -> str:
 def patient_facts(schema: Schema, counted: Statistic | None = None) -> list[Fact]:
     """Each patient has one stratum and one length. `counted` is the line that begins with the
     strata, if it is not the line of that name."""
-    by_stratum, event = counted or strata_statistic(schema), schema.strata[:, 2]
+    by_stratum, event = counted or strata_statistic(schema), event_of_cells(schema, counted)
     one = by_stratum.count_weight if by_stratum.kind == "joint" else 1
-    cells = np.arange(by_stratum.dimension) < len(event)
-    total = {by_stratum.name: weighted(cells.astype(np.int64))}
+    events = np.full(by_stratum.dimension, -1)
+    events[: len(event)] = event
+    total = {by_stratum.name: weighted((events >= 0).astype(np.int64))}
     facts = [Fact(f"'{by_stratum.name}' counts every patient once", total, one)]
-    for line in lengths(schema, {LENGTHS: LENGTHS_SHARE}):
+    for line in _lengths(schema, {LENGTHS: LENGTHS_SHARE}):
         size = line.statistic.right
         total = {LENGTHS: weighted(np.ones(size, np.int64))}
         facts.append(Fact(f"'{LENGTHS}' counts every patient once", total, 1))
-        signs = np.zeros(len(cells), np.int64)
-        signs[cells] = 2 * event - 1
-        by_length = one * np.repeat([1, -1], size // 2)
-        same = {by_stratum.name: weighted(signs), LENGTHS: weighted(by_length)}
-        facts.append(Fact(f"'{by_stratum.name}' and '{LENGTHS}' count the same events", same))
+        levels = len(schema.levels("event"))
+        for level in range(1, levels):
+            signs = np.where(events < 0, 0, np.where(events == level, 1, -1))
+            by_length = one * np.where(np.arange(levels) == level, -1, 1).repeat(size // levels)
+            same = {by_stratum.name: weighted(signs), LENGTHS: weighted(by_length)}
+            facts.append(Fact(f"'{by_stratum.name}' and '{LENGTHS}' count the same events", same))
+    return facts + _time_facts(schema)
+
+
+def _time_facts(schema: Schema) -> list[Fact]:
+    outcomes, facts = timed_outcomes(schema), []
+    for i, outcome in enumerate(outcomes):
+        place = np.arange(len(outcomes) * block_size(schema)) - i * block_size(schema)
+        cells = (place >= 0) & (place < len(outcome.levels or ()) * (INTERVALS + 1))
+        total = {TIMES: weighted(cells.astype(np.int64))}
+        facts.append(Fact(f"'{TIMES}' counts every patient once", total, 1))
     return facts
+
+
+def event_of_cells(schema: Schema, counted: Statistic | None = None) -> Ints:
+    """(cells,): the event of the patients in each cell that counts strata; -1 for the cells of
+    tables that are left aside, so that each patient is counted once."""
+    strata, tables = schema.strata, counted_tables(schema)
+    if counted is not None or not schema.counted_in_pairs:
+        return np.asarray(strata[:, 2])
+    cells = np.where(tables.any(axis=0), strata[tables.argmax(axis=0), 2], -1)
+    last = np.arange(len(cells)) >= len(cells) * (len(PAIRS) - 1) // len(PAIRS)
+    return np.where(last, cells, -1)
 
 
 def by_condition(
@@ -181,11 +279,14 @@ def _conditioned_gaps(encoded: Encoded) -> Contribution:
 
 
 def _gaps_noise(schema: Schema, sd: float, patients: int) -> str:
-    """A share of the gap and an hour more, so for one gap in hours too."""
+    """A share of the gap and an hour more, so for one gap in a unit of time too."""
     factor = np.expm1(min(sd / patients * np.log1p(schema.max_gap) / 2, 20.0))
-    gap = min(24.0, schema.max_gap)
-    hours = f"{factor * (1 + gap):.2g}" if factor * (1 + gap) < 100 else "100 or more"
-    return f"±{percent(factor)} in each typical gap (±{hours} h if it is {gap:g} h)"
+    unit = time_unit(schema.max_gap, schema.slot_rule.horizon)
+    gap = min(max(24.0, unit.hours), schema.max_gap)
+    moved, name = factor * (1 + gap) / unit.hours, "h" if unit.hours == 1 else unit.name
+    shown = f"{moved:.2g}" if moved < 100 else "100 or more"
+    typical = f"{gap / unit.hours:g} {name if gap > unit.hours else name.removesuffix('s')}"
+    return f"±{percent(factor)} in each typical gap (±{shown} {name} if it is {typical})"
 
 
 def gap_squares(schema: Schema, shares: Shares) -> Line:
@@ -205,9 +306,9 @@ def _gap_squares_noise(sd: float, patients: int) -> str:
 
 
 def unconditional(schema: Schema, shares: Shares) -> list[Line]:
-    """Lengths, and masks and gaps that know no condition."""
+    """Lengths and times to event, and masks and gaps that know no condition."""
     return [
-        *lengths(schema, shares),
+        *ends(schema, shares),
         masks(schema, shares, conditioned=False),
         gaps(schema, shares, conditioned=False),
         gap_squares(schema, shares),

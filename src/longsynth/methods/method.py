@@ -72,7 +72,7 @@ def gaussian_work(schema: Schema) -> Work:
 
 def tables_work(schema: Schema) -> Work:
     """Of means and rates for each stratum."""
-    numbers = MATRICES * 4 * len(schema.sites) * (schema.width + schema.slots)
+    numbers = MATRICES * len(schema.strata) * (schema.width + schema.slots)
     return Work(numbers, 1e-8 * numbers)
 
 

@@ -2,8 +2,6 @@
 
 import re
 import sys
-from collections.abc import Iterable
-from difflib import get_close_matches
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points
@@ -18,9 +16,10 @@ from longsynth.methods.independent import Independent
 from longsynth.methods.method import Method, OpenMethod, PrivateMethod
 from longsynth.methods.scorediff import ScoreDiff, TemporalPCA
 from longsynth.methods.trust import Trust
+from longsynth.sample import sampled
 from longsynth.sampling.model import Model
-from longsynth.system.arguments import checked
-from longsynth.system.errors import Code, Refused
+from longsynth.sampling.selection import completed
+from longsynth.system.errors import Code, Refused, checked, instead_of
 from longsynth.system.origin import OURS, VERSION, Origin, is_plausible
 from longsynth.system.text import is_name
 from longsynth.system.workers import one_thread
@@ -48,7 +47,7 @@ def all_methods() -> dict[str, Method]:
 def method_named(name: str) -> Method:
     method = METHODS.get(name) or all_methods().get(name)
     if method is None:
-        remedy = _instead_of(name, all_methods())
+        remedy = instead_of(name, all_methods())
         raise Refused(Code.METHOD_UNKNOWN, f"method {name!r} is unknown.", remedy)
     return method
 
@@ -74,13 +73,6 @@ def _loaded(point: EntryPoint) -> Method:
             "Ask its author to use one name, or uninstall it.",
         )
     return method
-
-
-def _instead_of(name: str, known: Iterable[str]) -> str:
-    known = list(known)
-    near = [other for other in known if name and name.lower() in other]
-    near = near or get_close_matches(name, known)
-    return f"Choose {', '.join(known)}." + (f" Did you mean '{near[0]}'?" if near else "")
 
 
 def private_method(name: str) -> PrivateMethod:
@@ -114,7 +106,7 @@ def model_of(bundle: Bundle) -> Model:
     Model('simulated deterioration cohort', 12 strata)
     """
     with one_thread():  # more would change the last bits
-        return method_named(bundle.method).model(bundle)
+        return completed(method_named(bundle.method).model(bundle), bundle, sampled)
 
 
 def origin_of(method: Method) -> Origin:

@@ -36,9 +36,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from longsynth.reading.session import Session, literal
+from longsynth.reading.columns import literal
+from longsynth.reading.session import Session
 from longsynth.schema.columns import LABELS, Labels
 from longsynth.schema.mapping import Codes, Source
+from longsynth.schema.recipe import Recipe
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 from longsynth.system.errors import Code, SchemaError
@@ -80,11 +82,17 @@ Step = Callable[[str], None]  # receives the name of the current step, which is 
 class Request:
     """What an adapter gets."""
 
-    source: str  # a path or an address, as the user gave it
+    sources: tuple[str, ...]  # paths or addresses, as the user gave them
     schema: Schema
     targets: tuple[Target, ...]
     session: Session
     step: Step  # call it at the start of each step, with the same words for all patients
+    recipe: Recipe | None = None  # of a format that a recipe describes
+
+    @property
+    def source(self) -> str:
+        """The only source of a format that takes one."""
+        return self.sources[0]
 
 
 @dataclass(frozen=True, slots=True)

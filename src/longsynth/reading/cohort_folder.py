@@ -12,22 +12,25 @@ from pathlib import Path
 from typing import Any, Self
 
 from longsynth.reading.by_patient import Streams
-from longsynth.reading.cells import (
+from longsynth.reading.columns import (
+    Roles,
+    accepted_types,
     cohort_columns,
     different_values,
     id_cast,
+    people_roles,
+    quoted,
+    row_roles,
     unread_cells,
     unread_labels,
 )
-from longsynth.reading.columns import Roles, accepted_types, people_roles, row_roles
 from longsynth.reading.parquet import stored_types
 from longsynth.reading.records import Cohort
-from longsynth.reading.session import Session, Table, quoted, require_distinct
+from longsynth.reading.session import Session, Table, require_distinct
 from longsynth.reading.slots import COUNTED, Placed, placed
 from longsynth.schema.file import load_schema
 from longsynth.schema.schema import Schema
-from longsynth.system.arguments import checked
-from longsynth.system.errors import Code, CohortError
+from longsynth.system.errors import Code, CohortError, checked
 
 FOLDER = "Give the cohort's folder. For data frames, use Synthesizer or read_frames."
 MEMORY = 256  # MB that DuckDB may use before it sorts on disk

@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longsynth.reading.parquet import LONGEST
-from longsynth.system.errors import Code, CohortError
-from longsynth.system.reader_errors import replacement, without_cells
+from longsynth.system.errors import Code, CohortError, replacement, without_cells
 
 ROWS = 50_000  # per batch
 LARGEST = 1 << 24  # characters of a cell: a quotation mark that is never closed ends here
@@ -139,12 +138,14 @@ def open_csv(
         csv.field_size_limit(usual)
 
 
-def csv_to_parquet(opened: CsvFile, target: Path, columns: Sequence[str]) -> int:
+def text_to_parquet(
+    header: Sequence[str], rows: Iterator[list[str]], target: Path, columns: Sequence[str]
+) -> int:
     """Write these columns as text, without blanks at the ends, and empty cells as null. Cells that
     are longer than any number or label become null too. Return how many there were."""
-    places = [opened.header.index(column) for column in columns]
+    places = [header.index(column) for column in columns]
     schema = pa.schema([(column, pa.string()) for column in columns])
-    rows, too_long = opened.rows(), 0
+    too_long = 0
     with pq.ParquetWriter(target, schema) as writer:
         while batch := list(islice(rows, ROWS)):
             arrays = []

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longsynth.reading.csv_file import csv_to_parquet, open_csv
-from longsynth.schema.recipe import ExportTable
-from longsynth.system.errors import Code, CohortError, Refused
-from longsynth.system.reader_errors import without_cells
+from longsynth.reading.csv_file import open_csv, text_to_parquet
+from longsynth.schema.recipe import TYPED_DATE, ExportTable, whole_week
+from longsynth.system.errors import Code, CohortError, Refused, without_cells
 
 LOOKED_AT = 200_000  # rows, to find out the form of their cells
 FIRST_LINES = 200  # to find out the separator and the header
@@ -33,14 +31,18 @@ _DATES = (
     "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d",
     "%d.%m.%Y", "%d/%m/%Y", "%d-%m-%Y", "%m/%d/%Y", "%m-%d-%Y", "%m.%d.%Y",
     "%d.%m.%y", "%d/%m/%y", "%d-%m-%y", "%m/%d/%y", "%m-%d-%y",
-    "%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y",
+    "%G-W%V-%u", "%G-W%V", "%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y",
 )  # fmt: skip
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", "T%H:%M", "T%H:%M:%S", "T%H:%M:%S.%f",
           " %I:%M %p", " %I:%M:%S %p")  # fmt: skip
 DATE_FORMATS = tuple(date + time for date in _DATES for time in _TIMES)
-_NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*")
-_DECIMAL_COMMA, _DECIMAL_POINT = re.compile(r"[-+<>≤≥ ]*\d+,\d+"), re.compile(r"[-+<>≤≥ ]*\d+\.\d+")
-_IN_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:[.,' ]\d{3})+(?:[.,]\d+)?")
+_SIGN, _EXCEL_DAY = r"[-+<>≤≥ ]*", re.compile(r"\d{5}(?:[.,]\d+)?")
+_PLAIN = {mark: re.compile(rf"{_SIGN}\d+[{mark}]\d+") for mark in ".,"}  # 12.5
+_GROUPED = {mark: re.compile(rf"{_SIGN}[1-9]\d{{0,2}}(?:[{mark}]\d{{3}})+") for mark in ".,' "}
+_BOTH = {  # 1,250.5, by the mark between thousands
+    mark: re.compile(rf"{_GROUPED[mark].pattern}[{other}]\d+") for mark, other in (",.", ".,")
+}
+_NUMBER = re.compile(rf"{_SIGN}\d+(?:[.,]\d+)?")
 
 
 class FileForm(NamedTuple):
@@ -58,42 +60,70 @@ class FileForm(NamedTuple):
         return cls(*(getattr(table, field) for field in cls._fields))
 
 
+class Marks(NamedTuple):
+    """The marks in the numbers of a file."""
+
+    decimal: str = "."
+    thousands: str = ""
+    clear: bool = True  # or 1,250 may be a thousand or one and a quarter
+
+
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What was found out about one file."""
+    """What was found out about one file, or one sheet of a workbook."""
 
     path: Path
     form: str
     encoding: str
     separator: str
     header: int
-    decimal: str
-    thousands: str
+    sheet: str
+    marks: Marks
     cells: dict[str, list[str]]  # by column; empty cells as ""
 
     def sentence(self) -> str:
         """Say what was detected, in words for a data steward."""
         rows = f"{len(self.cells)} columns"
-        if self.form != "csv":
-            return f"{self.path.name}: {self.form}, {rows}"
-        mark = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar"}[self.separator]
         skipped = f", column names in line {self.header}" if self.header > 1 else ""
+        if self.form != "csv":
+            sheet = f", sheet {self.sheet}" if self.sheet else ""
+            return f"{self.path.name}: {self.form}{sheet}{skipped}, {rows}"
+        mark = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar"}[self.separator]
         return (
             f"{self.path.name}: CSV in {self.encoding}, separated by {mark}, decimal mark "
-            f"'{self.decimal}'{skipped}, {rows}"
+            f"'{self.marks.decimal}'{skipped}, {rows}"
         )
 
 
-def look_at(path: Path, missing: Iterable[str] = ()) -> Export:
-    """Find out the form of a file of an export."""
+def look_at(path: Path, missing: Iterable[str] = ()) -> list[Export]:
+    """Find out the form of a file of an export: of each sheet that has a table."""
     if not path.is_file():
         raise CohortError(Code.FILE_MISSING, f"{path} is not a file.", "Give the export's files.")
     form = form_of(path)
-    file = FileForm(form)
     if form == "csv":
         encoding = _encoding(path)
         with without_cells(_unreadable(path)):
-            file = FileForm(form, encoding, *_separator(path, encoding))
+            return [
+                _looked_at(path, FileForm(form, encoding, *_separator(path, encoding)), missing)
+            ]
+    if form == "parquet":
+        return [_looked_at(path, FileForm(form), missing)]
+    with without_cells(_unreadable(path)):
+        sheets = {name: _sheet_lines(path, name) for name in _workbook(path).sheet_names}
+    alone = len(sheets) == 1
+    files = [
+        FileForm(form, header=_header(lines), sheet="" if alone else name)
+        for name, lines in sheets.items()
+        if any(sum(map(bool, line)) > 1 for line in lines)
+    ]
+    if not files:
+        raise CohortError(
+            Code.FILE_UNREADABLE, f"{path.name} has no sheet with a table.", "Give another file."
+        )
+    return [_looked_at(path, file, missing) for file in files]
+
+
+def _looked_at(path: Path, file: FileForm, missing: Iterable[str]) -> Export:
     names, rows = _text_rows(path, file)
     columns: dict[str, list[str]] = {name: [] for name in names}
     for row in islice(rows, LOOKED_AT):
@@ -101,8 +131,8 @@ def look_at(path: Path, missing: Iterable[str] = ()) -> Export:
             columns[name].append(cell.strip())
     words = {word.casefold() for word in missing}
     known = [cell for cells in columns.values() for cell in cells if cell.casefold() not in words]
-    decimal, thousands = _marks(known) if form == "csv" else (".", "")
-    return Export(path, *file[:4], decimal, thousands, columns)
+    marks = _marks(known) if file.form == "csv" else Marks()
+    return Export(path, *file[:5], marks, columns)
 
 
 def form_of(path: Path) -> str:
@@ -127,6 +157,28 @@ def date_formats(cells: Sequence[str]) -> tuple[str, ...]:
     return tuple(f for f, share in shares.items() if share == best) if best >= ENOUGH else ()
 
 
+def are_excel_days(cells: Sequence[str]) -> bool:
+    """Whether most cells look like the days that Excel counts, such as 45397 or 45397.5."""
+    return _most(cells, _EXCEL_DAY)
+
+
+def are_numbers(cells: Sequence[str]) -> bool:
+    return _most(cells, _NUMBER)
+
+
+def decimals_in(cells: Sequence[str], mark: str) -> int | None:
+    """How many decimals are enough for most cells, if they are numbers."""
+    if not are_numbers(cells):
+        return None
+    places = sorted(len(cell.partition(mark)[2]) for cell in cells if cell)
+    return places[min(int(ENOUGH * len(places)), len(places) - 1)]
+
+
+def _most(cells: Sequence[str], form: re.Pattern[str]) -> bool:
+    known = [cell for cell in cells if cell]
+    return bool(known) and sum(map(bool, map(form.fullmatch, known))) >= ENOUGH * len(known)
+
+
 def day_of(date_format: str) -> str:
     """The same format without the time of day, which some cells of a column may lack."""
     return re.split(r"[ T](?=%[HI])", date_format)[0]
@@ -141,34 +193,16 @@ def is_split(cells: Sequence[str]) -> bool:
 
 def write_text(path: Path, table: ExportTable, columns: Sequence[str], target: Path) -> None:
     """Write columns of a file as text to a Parquet file: empty cells as null."""
-    label = path.name
-    if table.form == "csv":
-        with open_csv(
-            path, label, encoding=table.encoding, separator=table.separator, header=table.header
-        ) as opened:
-            _require(label, opened.header, columns)
-            csv_to_parquet(opened, target, columns)
-        return
     names, rows = _text_rows(path, FileForm.of(table))
-    _require(label, names, columns)
-    places = [names.index(column) for column in columns]
-    schema = pa.schema([(column, pa.string()) for column in columns])
-    with without_cells(_unreadable(path)), pq.ParquetWriter(target, schema) as writer:
-        while batch := list(islice(rows, ROWS)):
-            arrays = [
-                pa.array([row[p].strip() or None for row in batch], pa.string()) for p in places
-            ]
-            writer.write_table(pa.table(arrays, schema=schema))
-
-
-def _require(label: str, names: Sequence[str], columns: Sequence[str]) -> None:
     lacking = [column for column in columns if column not in names]
     if lacking:
         raise CohortError(
             Code.COLUMN_MISSING,
-            f"{label} has no column {', '.join(map(repr, lacking))}.",
+            f"{path.name} has no column {', '.join(map(repr, lacking))}.",
             "Correct the column's name in the recipe, or the line of the header.",
         )
+    with without_cells(_unreadable(path)):
+        text_to_parquet(names, rows, target, columns)
 
 
 def _text_rows(path: Path, file: FileForm) -> tuple[list[str], Iterator[list[str]]]:
@@ -205,7 +239,7 @@ def _parquet_rows(path: Path) -> tuple[list[str], Iterator[list[str]]]:
     return list(file.schema_arrow.names), rows()
 
 
-def _excel_rows(path: Path, file: FileForm) -> tuple[list[str], Iterator[list[str]]]:
+def _workbook(path: Path) -> Any:
     try:
         from python_calamine import CalamineWorkbook
     except ModuleNotFoundError:
@@ -214,19 +248,56 @@ def _excel_rows(path: Path, file: FileForm) -> tuple[list[str], Iterator[list[st
             "Excel files are read with python-calamine, which is not installed.",
             "Install it: pip install 'longsynth[table]', or save the sheet as CSV.",
         ) from None
-    book = CalamineWorkbook.from_path(path)
+    return CalamineWorkbook.from_path(path)
+
+
+def _excel_rows(path: Path, file: FileForm) -> tuple[list[str], Iterator[list[str]]]:
+    book = _workbook(path)
     if file.sheet and file.sheet not in book.sheet_names:
         raise CohortError(
             Code.COLUMN_MISSING,
             f"{path.name} has no sheet {file.sheet!r}.",
             f"Give one of: {', '.join(book.sheet_names)}.",
         )
-    sheet = book.get_sheet_by_name(file.sheet or book.sheet_names[0])
-    lines = sheet.to_python(skip_empty_area=False)[file.header - 1 :]
-    names = [_text(cell, ".").strip() for cell in (lines[0] if lines else [])]
+    lines = _sheet_lines(path, file.sheet or book.sheet_names[0], file.decimal)
+    names = _names(lines, file.header)
     kept = [i for i, name in enumerate(names) if name]
-    rows = ([_text(line[i], file.decimal) for i in kept] for line in lines[1:] if any(line))
+    if len({names[i] for i in kept}) < len(kept):
+        raise CohortError(
+            Code.COLUMN_TWICE,
+            f"{path.name} names a column twice in line {file.header}, its header.",
+            "Rename one of them, or correct `header` in the recipe.",
+        )
+    rows = ([line[i] for i in kept] for line in lines[file.header :] if any(line))
     return [names[i] for i in kept], rows
+
+
+def _sheet_lines(path: Path, sheet: str, decimal: str = ".") -> list[list[str]]:
+    lines = _workbook(path).get_sheet_by_name(sheet).to_python(skip_empty_area=False)
+    return [[_text(cell, decimal).strip() for cell in line] for line in lines]
+
+
+def _names(lines: Sequence[Sequence[str]], header: int) -> list[str]:
+    """Column names; where cells are merged, a name stands in a line above the header's."""
+    above = zip(*lines[:header], strict=True)
+    return [next((cell for cell in reversed(cells) if cell), "") for cells in above]
+
+
+def _header(lines: Sequence[Sequence[str]]) -> int:
+    """The first line that names nearly every column, by words that differ."""
+    first = lines[:FIRST_LINES]
+    width = max(sum(map(bool, line)) for line in first)
+    for number in range(1, len(first)):
+        names = [name for name in _names(first, number) if name]
+        own = sum(map(bool, first[number - 1]))  # at least half of the names
+        if min(len(_words(names)), 2 * own) >= ENOUGH * width:
+            return number
+    return 1
+
+
+def _words(cells: Sequence[str]) -> set[str]:
+    """The different cells that can be names: those of patients have numbers or dates."""
+    return {cell for cell in cells if cell and not cell[0].isdigit()}
 
 
 def _text(cell: object, decimal: str) -> str:
@@ -238,7 +309,7 @@ def _text(cell: object, decimal: str) -> str:
         case float():
             return repr(cell).removesuffix(".0").replace(".", decimal)
         case datetime():
-            return cell.strftime("%Y-%m-%d %H:%M:%S")
+            return cell.strftime(TYPED_DATE)
         case date():
             return f"{cell.isoformat()} 00:00:00"
         case time():
@@ -271,12 +342,15 @@ def _separator(path: Path, encoding: str) -> tuple[str, int]:
     best = (0.0, 0, "", 1)
     for separator in SEPARATORS:
         try:
-            sizes = [len(row) for row in csv.reader(lines, delimiter=separator)]
+            rows = list(csv.reader(lines, delimiter=separator))
         except csv.Error:
             continue
+        sizes = [len(row) for row in rows]
         usual, times = Counter(sizes).most_common(1)[0] if sizes else (0, 0)
         if usual > 1:
-            header = sizes.index(usual) + 1
+            first = sizes.index(usual)
+            named = (i for i in range(first, len(rows)) if len(_words(rows[i])) == usual)
+            header = next(named, first) + 1  # a line of merged names may stand above it
             best = max(best, (times / len(sizes), usual, separator, header))
     if not best[2]:
         raise CohortError(
@@ -287,17 +361,33 @@ def _separator(path: Path, encoding: str) -> tuple[str, int]:
     return best[2], best[3]
 
 
-def _marks(cells: Sequence[str]) -> tuple[str, str]:
-    """Return the decimal mark and the mark between thousands."""
-    commas = [cell for cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
-    points = [cell for cell in cells if _DECIMAL_POINT.fullmatch(cell)]
-    decimal = "," if len(commas) > len(points) else "."
-    other = points if decimal == "," else commas
-    grouped = bool(other) and all(_IN_THOUSANDS.fullmatch(cell) for cell in other)
-    return decimal, ("." if decimal == "," else ",") if grouped else ""
+def _marks(cells: Sequence[str]) -> Marks:
+    """Find the decimal mark and the mark between thousands. 12,5 and 0,125 can only be decimals;
+    1,250 may be either, so it decides nothing by itself."""
+
+    def found(form: re.Pattern[str]) -> int:
+        return sum(map(bool, map(form.fullmatch, cells)))
+
+    grouped = {mark: found(form) for mark, form in _GROUPED.items()}
+    both = {mark: found(form) for mark, form in _BOTH.items()}
+    plain = {mark: found(form) for mark, form in _PLAIN.items()}
+    alone = {
+        mark: sum(bool(form.fullmatch(c) and not _GROUPED[mark].fullmatch(c)) for c in cells)
+        for mark, form in _PLAIN.items()
+    }
+    sure = {",": alone[","] + both["."], ".": alone["."] + both[","]}
+    decimal, other = (",", ".") if sure[","] > sure["."] else (".", ",")
+    if grouped[other] + both[other] and not alone[other]:
+        clear = sure[decimal] > 0
+        return Marks(decimal, other, clear)
+    if plain[decimal] and not sure[decimal]:
+        return Marks(decimal, "", False)
+    return Marks(decimal, next((mark for mark in "' " if grouped[mark]), ""))
 
 
 def _is_date(cell: str, form: str) -> bool:
+    form, day = whole_week(form)
+    cell += day
     try:
         return 1850 <= datetime.strptime(cell, form).year <= 2200
     except ValueError:

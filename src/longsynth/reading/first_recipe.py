@@ -6,6 +6,7 @@ with a slash between them.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,10 +14,19 @@ from typing import Any
 
 import yaml
 
-from longsynth.reading.export import Export, date_formats, is_split, look_at
+from longsynth.reading.export import (
+    Export,
+    are_excel_days,
+    are_numbers,
+    date_formats,
+    decimals_in,
+    is_split,
+    look_at,
+)
 from longsynth.schema.catalogue import Known, folded, known
 from longsynth.schema.column_words import is_called, known_anywhere
 from longsynth.schema.column_words import words as column_words
+from longsynth.schema.recipe import EXCEL_DAYS
 from longsynth.schema.units import is_unit
 from longsynth.system.errors import Code, CohortError
 
@@ -28,6 +38,9 @@ HEAD = """\
 # them from the data. Keep this file: it reads next month's export too.
 longsynth_recipe: 1
 """
+NO_FORMAT = (
+    "how these dates are written, such as '%d.%m.%Y %H:%M'; most cells have no form that is known"
+)
 BLOOD_PRESSURE = ("systolic_bp", "diastolic_bp")
 TWO_UNITS = {  # measured in different units in different countries
     "calcium", "cholesterol", "creatinine", "glucose", "haemoglobin", "hdl_cholesterol",
@@ -48,12 +61,17 @@ class _Draft:
 
     variables: dict[str, Known] = field(default_factory=dict)
     labels: dict[str, tuple[str, str]] = field(default_factory=dict)  # levels of group and event
+    decimal: str = "."  # the mark of the table that is looked at
+    written: list[str] = field(default_factory=list)  # how the export writes them
 
 
 def first_recipe(paths: Sequence[Path], name: str = "my cohort") -> str:
     """Return commented YAML. It is a recipe once everything marked is settled."""
     words = column_words()
-    exports = [look_at(path, words["missing"]) for path in paths]
+    exports = [export for path in paths for export in look_at(path, words["missing"])]
+    about_patients = [e for e in exports if any(_role(column) == "id" for column in e.cells)]
+    unused = [e for e in exports if e not in about_patients and len(about_patients) > 0]
+    exports = about_patients or exports
     draft = _Draft()
     tables = [line for export in exports for line in _table(export, draft, words)]
     if not draft.variables:
@@ -62,8 +80,11 @@ def first_recipe(paths: Sequence[Path], name: str = "my cohort") -> str:
             "no column of the export has a name that the catalogue of clinical variables knows.",
             "Write the recipe by hand: docs/export.md has an example.",
         )
-    missing = ", ".join(_flow(word) for word in words["missing"])
-    lines = [HEAD + f"missing: [{missing}]", *_record(name, draft), "tables:", *tables]
+    means_something = {word.casefold() for word in draft.written}
+    nothing = (word for word in words["missing"] if word.casefold() not in means_something)
+    missing = ", ".join(map(_flow, nothing))
+    others = [f"  # {e.sentence()}: not used, as no column has patient ids" for e in unused]
+    lines = [HEAD + f"missing: [{missing}]", *_record(name, draft), "tables:", *tables, *others]
     return "\n".join(lines) + "\n"
 
 
@@ -84,26 +105,34 @@ def _record(name: str, draft: _Draft) -> Iterator[str]:
 
 
 def _table(export: Export, draft: _Draft, words: dict[str, Any]) -> Iterator[str]:
+    draft.decimal = export.marks.decimal
     yield f"  - files: {_flow(export.path.name)}"
     yield f"    form: {export.form}"
     if export.form == "csv":
         yield f"    encoding: {export.encoding}"
         yield f"    separator: {_flow(export.separator)}"
+    if export.sheet:
+        yield f"    sheet: {_flow(export.sheet)}"
+    if export.form != "parquet":
         yield f"    header: {export.header}"
-        yield f"    decimal: {_flow(export.decimal)}"
-        if export.thousands:
-            yield f"    thousands: {_flow(export.thousands)}"
+    if export.form == "csv":
+        decimal, thousands, clear = export.marks
+        unclear = "" if clear else "  # FILL IN: '.' or ','; numbers such as 1,250 fit both"
+        yield f"    decimal: {_flow(decimal)}{unclear}"
+        if thousands:
+            yield f"    thousands: {_flow(thousands)}{'' if clear else '  # remove it, if so'}"
     yield "    duplicates: drop  # rows that are the same in every column"
     yield "    columns:"
     used: set[str] = set()
     previous = ""
-    long = _long_columns(export, words)
+    long, clock = _long_columns(export, words), _clock(export, words)
     for column, cells in export.cells.items():
         unit_of = previous if _is_unit_column(column, cells, words) else ""
         if column in long:
             facts, note = {"use": long[column]}, ""
         else:
-            facts, note = _column(column, cells, unit_of, used, draft, words)
+            taken = used | ({"time"} if clock and column != clock else set())
+            facts, note = _column(column, cells, unit_of, taken, draft, words)
         used.add(facts["use"])
         following = _unit_column_after(column, export, words)
         if facts["use"] == "variable" and following:
@@ -114,6 +143,17 @@ def _table(export: Export, draft: _Draft, words: dict[str, Any]) -> Iterator[str
     if long:
         yield "    names:  # what the column with use: name calls each variable; others are ignored"
         yield from _names(export, long, draft, words)
+
+
+def _clock(export: Export, words: dict[str, Any]) -> str:
+    """The column whose name says that it is the time of a row: rather dates than numbers, and
+    rather numbers than anything else."""
+    found: dict[str, int] = {}
+    for column, cells in export.cells.items():
+        if _role(_name_and_unit(column)[0]) == "time":
+            known = [cell for cell in cells if cell.casefold() not in words["missing"]]
+            found[column] = 2 * bool(date_formats(known)) or are_numbers(known)
+    return max(found, key=lambda column: found[column], default="")
 
 
 def _long_columns(export: Export, words: dict[str, Any]) -> dict[str, str]:
@@ -152,27 +192,35 @@ def _column(
 ) -> tuple[dict[str, Any], str]:
     """Return what a column is used for, and a comment with a mark where a person must decide."""
     bare, unit = _name_and_unit(column)
-    role = _role(bare)
+    role, every = _role(bare), cells
     if unit_of:
         return {"use": "unit"}, ""
     if role == "id" and "id" not in used:
         return {"use": "id"}, ""
-    dates = date_formats([cell for cell in cells if cell.casefold() not in words["missing"]])
+    cells = [cell for cell in cells if cell.casefold() not in words["missing"]]
+    dates = date_formats(cells)
+    if not dates and role in ("time", "birth_date") and are_excel_days(cells):
+        dates = (EXCEL_DAYS,)
+    if role == "birth_date" and (age := known("age")) is not None:
+        draft.variables["age"] = age
     if role == "birth_date" and dates:
-        age = known("age")
-        if age is not None:
-            draft.variables["age"] = age
         return _dated({"use": "birth_date", "variable": "age"}, dates)
     if dates and "time" not in used and role in ("time", None):
         guess = "" if role == "time" else "  # CHECK: is this the time of the row?"
+        if dates == (EXCEL_DAYS,):
+            guess = "  # CHECK: days as Excel counts them? Else give a time_unit instead"
         facts, note = _dated({"use": "time"}, dates)
         return facts, note or guess
-    if role == "time" and "time" not in used and not dates:
+    if role == "time" and "time" not in used and are_numbers(cells):
         return {"use": "time", "time_unit": "hours"}, "  # CHECK: the unit of this time"
+    if role in ("time", "birth_date") and role not in used:
+        known_as = {"variable": "age"} if role == "birth_date" else {}
+        return {"use": role, **known_as, "format": ""}, f"  # FILL IN: {NO_FORMAT}"
     if role in LABELS and LABELS[role][0] not in draft.labels:
         label, use, meant = LABELS[role]
         draft.labels[label] = meant
-        written, note = _spelling(cells, words[f"{role} levels"])
+        written, note = _spelling(every, words[f"{role} levels"])
+        draft.written += written
         return {"use": use, "levels": dict(zip(written, meant, strict=True))}, note
     match = known_anywhere(bare)
     if is_split(cells) and (match is None or match.variable.name in BLOOD_PRESSURE):
@@ -195,6 +243,11 @@ def _column(
         facts["unit"], note = variable.unit, "  # CHECK: the unit of the export"
     if variable.name == "temperature" and not unit:
         facts["rules"] = [{"above": 45, "unit": "°F"}]
+    if (
+        variable.kind == "continuous"
+        and (decimals := decimals_in(cells, draft.decimal)) is not None
+    ):
+        facts["decimals"] = decimals
     return facts, note
 
 
@@ -209,10 +262,15 @@ def _dated(facts: dict[str, Any], formats: Sequence[str]) -> tuple[dict[str, Any
 
 def _spelling(cells: Sequence[str], spellings: Sequence[Sequence[str]]) -> tuple[list[str], str]:
     """Return the public pair of words that all cells are among."""
-    written = {cell.casefold() for cell in cells if cell}
+    there = Counter(cell for cell in cells if cell)
+    nothing = {word.casefold() for word in column_words()["missing"]}
+    written = {cell.casefold() for cell in there}
     for pair in spellings:
-        if written <= {word.casefold() for word in pair}:
-            return list(pair), ""
+        known = {word.casefold() for word in pair}
+        if written - (nothing - known) <= known:
+            capitals = (str, str.lower, str.upper, str.capitalize)
+            alike = ([change(word) for word in pair] for change in capitals)
+            return max(alike, key=lambda words: sum(there[word] for word in words)), ""
     return list(spellings[0]), "  # FILL IN: how the export writes them"
 
 

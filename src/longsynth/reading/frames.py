@@ -13,8 +13,7 @@ from longsynth.reading.cohort_folder import read_cohort
 from longsynth.reading.records import Cohort
 from longsynth.schema.file import dump
 from longsynth.schema.schema import Schema
-from longsynth.system.arguments import checked
-from longsynth.system.errors import Code, CohortError
+from longsynth.system.errors import Code, CohortError, checked
 from longsynth.system.scratch import ScratchFolder
 
 Frame = Any  # pandas, polars, DuckDB, pyarrow: whatever speaks Arrow

@@ -4,10 +4,9 @@ Slots are made later, by a fit. adapter.py describes the tables that an adapter 
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -23,15 +22,15 @@ from longsynth.reading.adapter import (
     since_start,
     targets_of,
 )
+from longsynth.reading.columns import literal, quoted
 from longsynth.reading.first_recipe import first_recipe
 from longsynth.reading.formats import input_format
-from longsynth.reading.formats.table import prepare_table
-from longsynth.reading.session import Session, literal, quoted
+from longsynth.reading.session import Session
 from longsynth.schema.columns import LABELS
 from longsynth.schema.file import dump, load_schema
-from longsynth.schema.recipe import load_recipe, parse_recipe
+from longsynth.schema.recipe import Recipe, load_recipe, parse_recipe
 from longsynth.schema.schema import Schema
-from longsynth.system.arguments import checked
+from longsynth.system.errors import Code, Refused, checked
 from longsynth.system.folders import new_folder
 
 PATHS = "Give paths. For data frames, use Synthesizer or read_frames."
@@ -59,15 +58,18 @@ class Imported:
     notes: tuple[str, ...] = ()  # sentences
 
 
-@checked(source=PATHS, schema=PATHS, out=PATHS)
+@checked(source=PATHS, described_by=PATHS, out=PATHS)
 def import_cohort(
     form: str,
-    source: Path | str,
-    schema: Path | str,
+    source: Path | str | Sequence[Path | str],
+    described_by: Path | str | None,
     out: Path | str,
     step: Step = lambda _: None,
 ) -> Imported:
-    """Write a complete cohort folder, or nothing. `form` is a name in `reading.formats.FORMATS`.
+    """Write a complete cohort folder, or nothing. `form` is a name in `reading.formats.FORMATS`. It
+    says whether there may be several sources, and whether a schema or a recipe describes them. A
+    recipe is kept with the cohort. Without one, the recipe that the files suggest must leave
+    nothing open.
 
     This runs on the private side. What it returns and says is for the data steward, and it quotes
     no cell.
@@ -76,40 +78,22 @@ def import_cohort(
     >>> longsynth.import_cohort("events", "hospital", "cohort/schema.yaml", "imported").patients
     200
     """
-    loaded, adapter = load_schema(schema), input_format(form).load()
-    return _import(
-        loaded, out, step, lambda t, s: adapter(Request(str(source), loaded, t, s, step))
-    )
-
-
-def import_table(
-    files: Sequence[Path | str],
-    recipe: Path | str | None,
-    out: Path | str,
-    step: Step = lambda _: None,
-) -> Imported:
-    """The same for a hospital's own export, by a recipe, which is kept with the cohort. Without
-    one, the recipe that the files suggest must leave nothing open."""
-    paths = [Path(file) for file in files]
-    if recipe is None:
-        text = first_recipe(paths)
-        made = parse_recipe(text, "the recipe that these files suggest")
+    chosen = input_format(form)
+    sources = (source,) if isinstance(source, Path | str) else tuple(source)
+    if len(sources) > 1 and not chosen.several:
+        raise Refused(
+            Code.OPTIONS_CONFLICT,
+            f"the format {form} reads one source, and {len(sources)} are given.",
+            "Give one folder, file or address.",
+        )
+    recipe, text = None, ""
+    if chosen.described_by == "recipe":
+        recipe, text = _recipe([Path(path) for path in sources], described_by)
+        loaded = recipe.schema_of_cohort
+    elif described_by is not None:
+        loaded = load_schema(described_by)
     else:
-        made, text = load_recipe(Path(recipe))
-
-    def prepare(targets: tuple[Target, ...], session: Session) -> Prepared:
-        return prepare_table(paths, made, targets, session, step)
-
-    return _import(made.schema_of_cohort, out, step, prepare, {"recipe.yaml": text})
-
-
-def _import(
-    loaded: Schema,
-    out: Path | str,
-    step: Step,
-    prepare: Callable[[tuple[Target, ...], Session], Prepared],
-    kept: Mapping[str, str] = MappingProxyType({}),
-) -> Imported:
+        raise Refused(Code.OPTIONS_CONFLICT, f"the format {form} needs a schema.", "Give its path.")
     targets = targets_of(loaded)
     with (
         new_folder(Path(out), owner_only=True) as folder,
@@ -118,7 +102,8 @@ def _import(
         ) as session,
         session.guard(),
     ):
-        prepared = prepare(targets, session)
+        names = tuple(map(str, sources))
+        prepared = chosen.load()(Request(names, loaded, targets, session, step, recipe))
         patients = session.count_patients()
         tables = _Cohort(session, targets, prepared)
         if not prepared.wide:
@@ -133,9 +118,16 @@ def _import(
         counts["patients_without"] = tables.patients_without(folder / "patients.parquet")
         unit = "timestamp" if prepared.stamps else "hours"
         _write_rest(folder, loaded.in_own_columns(unit), counts)
-        for name, text in kept.items():
-            (folder / name).write_text(text, encoding="utf-8")
+        if recipe:
+            (folder / "recipe.yaml").write_text(text, encoding="utf-8")
     return Imported(patients, len(loaded.variables), tuple(_notes(counts)))
+
+
+def _recipe(files: Sequence[Path], given: Path | str | None) -> tuple[Recipe, str]:
+    if given is not None:
+        return load_recipe(Path(given))
+    text = first_recipe(files)
+    return parse_recipe(text, "the recipe that these files suggest"), text
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,10 @@ from typing import Any, Self
 import duckdb
 import pyarrow as pa
 
-from longsynth.reading.columns import Types, chosen_columns, require_columns
-from longsynth.reading.csv_file import csv_to_parquet, open_csv
+from longsynth.reading.columns import Types, chosen_columns, literal, require_columns
+from longsynth.reading.csv_file import open_csv, text_to_parquet
 from longsynth.reading.parquet import ROWS_OF_NUMBERS, column_types, safe_file
-from longsynth.system.errors import Code, CohortError
-from longsynth.system.reader_errors import without_cells
+from longsynth.system.errors import Code, CohortError, without_cells
 from longsynth.system.scratch import ScratchFolder
 
 MEMORY_PER_VARIABLE = 8  # MB that DuckDB may use before it sorts on disk, beside a base amount
@@ -127,7 +126,7 @@ class Session:
         copy, columns = self.new_file(), list(dict.fromkeys(needed))
         with open_csv(path, label) as opened:
             require_columns(label, opened.header, columns)
-            too_long = csv_to_parquet(opened, copy, columns)
+            too_long = text_to_parquet(opened.header, opened.rows(), copy, columns)
         notes = {
             "cells_with_a_line_break": opened.with_line_breaks,
             "cells_that_are_too_long": too_long,
@@ -180,11 +179,3 @@ def scan(file: Path) -> str:
 def _no_pattern(path: Path) -> str:
     """A path in which DuckDB sees no pattern."""
     return re.sub(r"[*?\[]", r"[\g<0>]", str(path.absolute()))
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: object) -> str:
-    return "'" + str(text).replace("'", "''") + "'"

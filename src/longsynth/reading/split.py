@@ -16,14 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from longsynth.reading.cells import id_cast
 from longsynth.reading.cohort_folder import CohortFolder, no_table
-from longsynth.reading.columns import accepted_types
+from longsynth.reading.columns import accepted_types, id_cast, quoted
 from longsynth.reading.parquet import ROWS, stored_types
-from longsynth.reading.session import Session, Table, quoted, scan
-from longsynth.system.errors import Code, Refused
+from longsynth.reading.session import Session, Table, scan
+from longsynth.system.errors import Code, Refused, without_cells
 from longsynth.system.folders import INTERNAL, new_folder
-from longsynth.system.reader_errors import without_cells
 
 MEMORY = 512  # MB that DuckDB may use before it sorts on disk
 TRAIN, HOLDOUT = "train", "holdout"
@@ -72,12 +70,19 @@ def split_cohort(cohort: Path, holdout: float, out: Path) -> Split:
 
 def held_out(patients: int, share: float) -> int:
     """How many patients are held out: a function of their public number."""
-    held = round(share * patients) if 0 < share < 1 else 0
+    if not 0 < share < 1:
+        as_count = f"; for {share:,.0f} of {patients:,} patients, {share / patients:.2g}"
+        raise Refused(
+            Code.OPTION_UNUSABLE,
+            f"{share:g} is not a share of the patients between 0 and 1.",
+            f"For 20 % of them, give 0.2{as_count if 1 <= share < patients else ''}.",
+        )
+    held = round(share * patients)
     if not 0 < held < patients:
         raise Refused(
             Code.OPTION_UNUSABLE,
-            f"to hold out {share:g} of {patients:,} patients leaves one part empty.",
-            "Choose a share between 0 and 1 that leaves patients on both sides.",
+            f"a share of {share:g} of {patients:,} patients leaves one part empty.",
+            "Choose a share that leaves patients on both sides.",
         )
     return held
 

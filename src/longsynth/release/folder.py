@@ -26,8 +26,7 @@ from longsynth.privacy.ledger import Entry, Released
 from longsynth.privacy.noise import OPENDP, TEST_ONLY
 from longsynth.release.statement import ledger_json, statement
 from longsynth.schema.file import dump, parse_text
-from longsynth.system.arguments import checked
-from longsynth.system.errors import Code, Finding, ReleaseError
+from longsynth.system.errors import Code, Finding, ReleaseError, checked
 from longsynth.system.folders import altered, as_json, regular_size
 from longsynth.system.origin import (
     OPENDP_VERSION,

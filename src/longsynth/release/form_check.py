@@ -133,7 +133,12 @@ def _schema_departures(form: Form, schema: Schema, hashes: Sequence[str]) -> Ite
         yield f"public_facts.schema_sha256: the schema's is {hashes[0]}, {why}."
 
 
-def _label_departures(place: str, approved: Label, labels: Labels) -> Iterator[str]:
+def _label_departures(place: str, approved: Label | None, labels: Labels | None) -> Iterator[str]:
+    if labels is None or approved is None:
+        if labels or approved:
+            one, other = ("approves none", "has one") if labels else ("approves one", "has none")
+            yield f"{place}: the form {one}, and the schema {other}."
+        return
     if labels.column != approved.column:
         yield f"{place}.column: the schema uses {labels.column}; approved is {approved.column}."
     if labels.levels != approved.levels:

@@ -15,7 +15,7 @@ from rich.progress import Progress
 
 from longsynth.bundle import Bundle
 from longsynth.encoding.rows import Encoder, encoded_values
-from longsynth.engines.distributed import Distributed, Facts
+from longsynth.engines import Distributed, Facts
 from longsynth.fit import fit, fit_without_privacy
 from longsynth.govern.book import Book
 from longsynth.govern.form import load_form
@@ -28,14 +28,13 @@ from longsynth.plan import plan
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting
 from longsynth.privacy.noise import NoiseSource
 from longsynth.reading.cohort_folder import FOLDER, CohortFolder
-from longsynth.reading.receipt import Receipt, require_receipt
+from longsynth.reading.quality import Receipt, require_receipt
 from longsynth.reading.records import Cohort, Patients
-from longsynth.release.disclosed import write_disclosed
 from longsynth.release.folder import Release, release_files
 from longsynth.release.form_check import allows
+from longsynth.release.internal import write_disclosed
 from longsynth.schema.schema import Schema
-from longsynth.system.arguments import checked
-from longsynth.system.errors import Code, Refused, noting
+from longsynth.system.errors import Code, Refused, checked, noting
 from longsynth.system.folders import new_folder
 from longsynth.system.origin import surroundings
 from longsynth.system.workers import counted_by, progress_bar

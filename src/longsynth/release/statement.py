@@ -168,7 +168,7 @@ def book_section(provenance: Provenance) -> str:
     """The guarantee of a book is its cap: ρ adds up, ε is converted once."""
     if provenance.book is None:
         return ""
-    rows = [
+    accounts = [
         f"| {markdown(a.dataset)} | ε = {as_typed(a.cap.epsilon)}, δ = {as_typed(a.cap.delta)} "
         f"| {Attacker.against(a.cap.rho).shown()[0]} | {float(a.spent):.6g} of "
         f"{float(a.cap.rho):.6g} "
@@ -183,7 +183,7 @@ first fit.
 
 | dataset | cap (the guarantee) | limit on the attacker's AUC | ρ spent so far | spent, as ε |
 |---|---|---|---|---|
-{chr(10).join(rows)}
+{chr(10).join(accounts)}
 
 The head of the book after this entry is `{provenance.book.head}`.
 

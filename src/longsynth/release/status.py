@@ -7,26 +7,31 @@ from pathlib import Path
 from typing import Any
 
 from longsynth.govern.keys import is_signed, read_signature
-from longsynth.reading.receipt import fingerprint_of, read_receipt
-from longsynth.release.disclosed import FACTS, holds_disclosed
+from longsynth.reading.quality import fingerprint_of, read_receipt
 from longsynth.release.folder import Release, read_release
+from longsynth.release.internal import FACTS, holds_disclosed
 from longsynth.release.statement import promised
-from longsynth.release.synthetic_folder import RECIPE, Recipe, read_recipe
+from longsynth.release.synthetic_folder import RECIPE, read_recipe
 from longsynth.release.verify import verify
 from longsynth.system.errors import Code, Finding, Refused
 from longsynth.system.text import command_line, is_name
 
 NEIGHBOURS = 1000  # folders beside a run that are searched for synthetic patients
+PAGES, PAGE_BYTES = 50, 1 << 25  # HTML files beside a run that are searched for its dossier
+EXPORTS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".parquet")
+PANELS = "panels.json"  # of an audit
 
 
 @dataclass(frozen=True, slots=True)
 class FolderStatus:
     folder: Path
-    kind: str  # release, not private, synthetic, cohort or export
+    kind: str  # release, not private, synthetic, cohort, split, audit, export or file
     facts: dict[str, Any] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
-    source: Path | None = None  # what to sample or verify: a release, or internal/ if not private
+    source: Path | None = None  # what to go on with: a release, internal/ if not private, train/
     synthetic: tuple[Path, ...] = ()  # folders beside a run that were sampled from it
+    audits: tuple[Path, ...] = ()  # folders beside a run that compare such patients with real ones
+    dossiers: tuple[Path, ...] = ()  # pages beside a run that are about it
 
     @property
     def holds(self) -> bool:
@@ -48,11 +53,21 @@ def status_of(folder: Path) -> FolderStatus:
         return _of_cohort(folder, has_schema)
     if (folder / "patients.csv").is_file():
         return FolderStatus(folder, "export", {"schema": has_schema})
+    if (folder / "train/patients.parquet").exists() and (folder / "holdout").is_dir():
+        train = folder / "train"
+        facts = _of_cohort(train, (train / "schema.yaml").is_file()).facts
+        return FolderStatus(folder, "split", facts, source=train)
+    if (folder / PANELS).is_file():
+        audited = _audited(folder)
+        facts = {"fingerprint": audited}
+        return FolderStatus(folder, "audit", facts, source=_release_of(audited, folder))
+    if folder.is_file() and folder.suffix.lower() in EXPORTS:
+        return FolderStatus(folder, "file")
     if not folder.is_dir():
         raise Refused(
             Code.FOLDER_UNKNOWN,
             f"{folder} is not a folder.",
-            "Give a run, a release, synthetic patients or a cohort.",
+            "Give a run, a release, synthetic patients, a cohort, or a file of an export.",
         )
     near = sorted(p.parent for p in islice(folder.glob("*/release"), 9) if p.is_dir())
     raise Refused(
@@ -90,8 +105,17 @@ def _of_release(folder: Path, release: Path) -> FolderStatus:
         return FolderStatus(folder, "release", {}, findings, release)
     facts = _guarantee(read) | {"signed": signed, "signed_by": signer}
     run = folder.parent if folder.name == "release" else folder
-    sampled = tuple(_sampled_from(read.bundle.fingerprint, run.parent))
-    return FolderStatus(folder, "release", facts, findings, release, sampled)
+    mark, beside = read.bundle.fingerprint, sorted(islice(run.parent.iterdir(), NEIGHBOURS))
+    return FolderStatus(
+        folder,
+        "release",
+        facts,
+        findings,
+        release,
+        tuple(path for path in beside if _sampled_from(path) == mark),
+        tuple(path for path in beside if (path / PANELS).is_file() and _audited(path) == mark),
+        tuple(path for path in islice(run.parent.glob("*.html"), PAGES) if _names(path, mark)),
+    )
 
 
 def _guarantee(release: Release) -> dict[str, Any]:
@@ -143,28 +167,40 @@ def _of_synthetic(folder: Path) -> FolderStatus:
         "private": recipe.private,
         "fingerprint": recipe.fingerprint,
     }
-    return FolderStatus(folder, "synthetic", facts, source=_release_of(recipe, folder))
+    return FolderStatus(folder, "synthetic", facts, source=_release_of(recipe.fingerprint, folder))
 
 
-def _sampled_from(fingerprint: str, beside: Path) -> list[Path]:
-    """Synthetic folders beside a run whose recipe names it."""
-    folders = []
-    for path in sorted(islice(beside.iterdir(), NEIGHBOURS)):
-        try:
-            if (path / RECIPE).is_file() and read_recipe(path).fingerprint == fingerprint:
-                folders.append(path)
-        except Refused:
-            continue
-    return folders
+def _sampled_from(folder: Path) -> str:
+    """The fingerprint of the release that synthetic patients name; "" for other folders."""
+    try:
+        return read_recipe(folder).fingerprint if (folder / RECIPE).is_file() else ""
+    except Refused:
+        return ""
 
 
-def _release_of(recipe: Recipe, folder: Path) -> Path | None:
-    """The release beside a synthetic folder that its recipe names."""
+def _audited(folder: Path) -> str:
+    """The fingerprint of the release that an audit names."""
+    try:
+        found = json.loads((folder / PANELS).read_bytes())["fingerprint"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return found if isinstance(found, str) and is_name(found) else ""
+
+
+def _names(page: Path, fingerprint: str) -> bool:
+    try:
+        return page.stat().st_size < PAGE_BYTES and fingerprint.encode() in page.read_bytes()
+    except OSError:
+        return False
+
+
+def _release_of(fingerprint: str, folder: Path) -> Path | None:
+    """The release beside a folder that names it."""
     for manifest in islice(sorted(folder.resolve().parent.glob("*/release/manifest.json")), 99):
         try:
             stated = json.loads(manifest.read_bytes()[:1_000_000])
         except (OSError, ValueError):
             continue
-        if isinstance(stated, dict) and stated.get("fingerprint") == recipe.fingerprint:
+        if isinstance(stated, dict) and stated.get("fingerprint") == fingerprint:
             return folder.parent / manifest.parent.relative_to(folder.resolve().parent)
     return None

@@ -1,6 +1,6 @@
 """Synthesizer: from data frames to synthetic data frames, under one privacy budget."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from secrets import randbelow
@@ -22,13 +22,13 @@ from longsynth.reading.frames import Frame, cohort_folder_of
 from longsynth.release.folder import Release, release_files
 from longsynth.sample import sample
 from longsynth.sampling.model import Model
+from longsynth.sampling.where import Where
 from longsynth.schema.file import load_schema
 from longsynth.schema.schema import Schema
-from longsynth.system.arguments import checked
-from longsynth.system.errors import Code, Refused
+from longsynth.system.errors import Code, Refused, checked
 from longsynth.system.folders import new_folder
-from longsynth.system.notebook import html_table
-from longsynth.writing.own_form import own_tables
+from longsynth.system.text import html_table
+from longsynth.writing.own import own_tables
 
 Kind = Callable[[Any], Frame]
 TWO = "Give two tables: fit(observations, patients)."
@@ -54,8 +54,8 @@ class SyntheticFrames(NamedTuple):
         return SyntheticFrames(*(kind(pa.table(frame)) for frame in self))
 
     def __repr__(self) -> str:
-        rows, people = (len(pa.table(frame)) for frame in self)
-        return f"SyntheticFrames({people:,} patients, {rows:,} observations)"
+        observations, people = (len(pa.table(frame)) for frame in self)
+        return f"SyntheticFrames({people:,} patients, {observations:,} observations)"
 
     def _repr_html_(self) -> str:
         return "".join(
@@ -163,7 +163,7 @@ class Synthesizer:
 
     @checked(patients="Give a whole number.")
     def sample(
-        self, patients: int, *, seed: int | None = None, where: Mapping[str, str] | None = None
+        self, patients: int, *, seed: int | None = None, where: Where | None = None
     ) -> SyntheticFrames:
         """Return synthetic patients. Sample as often as you like: it costs no budget.
 

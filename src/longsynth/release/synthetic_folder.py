@@ -4,8 +4,7 @@ import filecmp
 import json
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, fields
-from functools import partial
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +14,9 @@ import pyarrow.parquet as pq
 from longsynth.bundle import Bundle
 from longsynth.methods.resources import require_room_for_drawing
 from longsynth.release.folder import check_files, read_json
-from longsynth.sample import CHUNK, sample_chunks
+from longsynth.sample import CHUNK, sample_chunks, sampled
 from longsynth.sampling.model import Model, Synthetic
+from longsynth.sampling.selection import selected
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Code, Finding, ReleaseError
 from longsynth.system.folders import regular_size
@@ -28,7 +28,8 @@ from longsynth.writing import FORMATS, Writer, output_format
 RECIPE = "synthetic.json"
 TOLERANCE = 1e-6  # of a variable's range, on another platform
 SLACK, MARGIN = 2, 1_000_000  # of bytes sampled again: other platforms may compress differently
-_TYPES = [str, int, int, dict, bool, str, dict, dict]  # of the recipe's fields, as JSON has them
+# Of the recipe's fields, as JSON has them.
+_TYPES = [str, int, int, list, bool, str, dict, dict, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,12 @@ class Recipe:
     fingerprint: str  # of the bundle
     patients: int
     seed: int
-    where: dict[str, str] = field(default_factory=dict)
+    where: list[str] = field(default_factory=list)
     private: bool = True
     form: str = "cohort"  # how they are written
     surroundings: dict[str, str] = field(default_factory=surroundings)
     settings: dict[str, str] = field(default_factory=dict)  # of the form, where it has some
+    acceptance: float = 1.0  # of generated patients, how many were kept
 
     @property
     def writer(self) -> Writer:
@@ -71,12 +73,18 @@ def write_synthetic(
     (folder / RECIPE).write_bytes(recipe_json(recipe))
 
 
+def with_acceptance(recipe: Recipe, model: Model) -> Recipe:
+    """State how many of the generated patients meet the conditions and are kept."""
+    kept = selected(model, recipe.where, recipe.seed, sampled).acceptance
+    return replace(recipe, acceptance=1.0 if kept is None else kept)
+
+
 def write_synthetic_on_spark(folder: Path, model: Model, recipe: Recipe, *, master: str) -> None:
     """The same, on the executors of a cluster, which must see the folder. The form is `parts`."""
-    from longsynth.engines.spark.session import require_spark, spark_session
+    from longsynth.engines.spark import require_spark, spark_session
 
     require_spark()
-    from longsynth.engines.spark.sampling import write_on_spark
+    from longsynth.engines.spark.cohort import write_on_spark
 
     patients, seed, where = recipe.patients, recipe.seed, recipe.where
     with spark_session(master) as session:
@@ -88,6 +96,8 @@ def recipe_json(recipe: Recipe) -> bytes:
     content = {"format": 2, "synthetic": True, **asdict(recipe)}
     if not recipe.settings:
         del content["settings"]
+    if recipe.acceptance == 1:
+        del content["acceptance"]
     return (json.dumps(content, indent=2) + "\n").encode()
 
 
@@ -98,13 +108,17 @@ def read_recipe(folder: Path) -> Recipe:
             f"{folder} has no {RECIPE}.",
             "Give a folder that `longsynth sample` wrote.",
         )
-    content = {"settings": {}} | read_json(folder, RECIPE)
+    content = {"settings": {}, "acceptance": 1.0} | read_json(folder, RECIPE)
     recipe = Recipe(*(content.get(field.name) for field in fields(Recipe)))  # type: ignore[arg-type]
     typed = [type(getattr(recipe, field.name)) for field in fields(Recipe)] == _TYPES
     if not typed or not all(
-        is_one_line(text, LEVEL)
-        for mapping in (recipe.where, recipe.surroundings)
-        for text in (recipe.fingerprint, *mapping, *mapping.values())
+        is_one_line(text, 3 * LEVEL)
+        for text in (
+            recipe.fingerprint,
+            *recipe.where,
+            *recipe.surroundings,
+            *recipe.surroundings.values(),
+        )
     ):
         raise _altered(f"{folder / RECIPE} is not the JSON that longsynth writes.")
     if recipe.form not in FORMATS:
@@ -141,27 +155,25 @@ def check_synthetic(bundle: Bundle, model: Model, folder: Path) -> Iterator[Find
         yield others
         return
     require_room_for_drawing(bundle.schema, recipe.patients)
+    if _expected_size(model, recipe) > SLACK * size + MARGIN:
+        yield others
+        return
     with ScratchFolder() as scratch:
-        again = scratch.path
-        try:
-            write_synthetic(again, model, recipe, partial(_no_more_than, size, again))
-        except _TooLargeError:
-            yield others
-        else:
-            yield _compared(bundle.schema, folder, again, recipe)
+        write_synthetic(scratch.path, model, with_acceptance(recipe, model))
+        yield _compared(bundle.schema, folder, scratch.path, recipe)
 
 
-class _TooLargeError(Exception):
-    """Sampling again gives more bytes than the folder holds."""
-
-
-def _no_more_than(size: int, again: Path, chunks: Iterator[Synthetic]) -> Iterator[Synthetic]:
-    """Pass chunks on until more is written than the folder holds: a small folder must not keep its
-    reader busy for long."""
-    for chunk in chunks:
-        if sum(p.stat().st_size for p in again.rglob("*") if p.is_file()) > SLACK * size + MARGIN:
-            raise _TooLargeError
-        yield chunk
+def _expected_size(model: Model, recipe: Recipe) -> float:
+    """Bytes that sampling again would write, judged by the first chunk: a small folder must not
+    keep its reader busy. A workbook, for one, shows its size only when it is finished."""
+    if recipe.patients <= CHUNK:
+        return 0.0  # there is no more than one chunk to write
+    seed, where = recipe.seed, recipe.where
+    first = sample_chunks(model, recipe.patients, seed=seed, where=where, chunks=range(1))
+    with ScratchFolder() as scratch:
+        recipe.writer.write(scratch.path, model.schema, first)
+        written = sum(p.stat().st_size for p in scratch.path.rglob("*") if p.is_file())
+    return written * recipe.patients / CHUNK
 
 
 def _compared(schema: Schema, folder: Path, again: Path, recipe: Recipe) -> Finding:

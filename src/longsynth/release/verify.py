@@ -1,6 +1,5 @@
 """Verify and sign: anyone can check a release and a synthetic folder, without the data."""
 
-import tempfile
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -27,7 +26,6 @@ from longsynth.methods.registry import (
     private_method,
 )
 from longsynth.privacy.noise import OPENDP
-from longsynth.release.disclosed import holds_disclosed
 from longsynth.release.folder import (
     ALLOWED,
     CONTENT,
@@ -39,12 +37,12 @@ from longsynth.release.folder import (
     require_release,
 )
 from longsynth.release.form_check import check_form, check_signer
+from longsynth.release.internal import holds_disclosed
 from longsynth.release.noise_check import check_noise
 from longsynth.release.statement import constants_by_hand, promised
 from longsynth.release.synthetic_folder import check_synthetic
-from longsynth.system.arguments import checked
-from longsynth.system.errors import Code, Finding, Refused, ReleaseError
-from longsynth.system.folders import not_written
+from longsynth.system.errors import Code, Finding, Refused, ReleaseError, checked
+from longsynth.system.folders import write_whole
 from longsynth.system.text import command_line
 
 
@@ -210,7 +208,8 @@ def sign(
             "Let someone else check and sign it.",
         )
     manifest = read_file(release, "manifest.json")
-    _put(release, signature_json(signature_of(manifest, key, signer)))
+    content = signature_json(signature_of(manifest, key, signer))
+    write_whole(release / SIGNATURE, content, scratch_in=release.parent)
     return checked
 
 
@@ -234,21 +233,3 @@ def signer_named(by: str | None, path: Path, key: PrivateKey) -> str | None:
             "Leave the name out, or use your own key.",
         )
     return public.name or by
-
-
-def _put(release: Path, content: bytes) -> None:
-    """Write beside the release and rename: its folder never holds half a signature."""
-    try:
-        with tempfile.NamedTemporaryFile(
-            dir=release.parent, prefix=f".{SIGNATURE}.partial-", delete=False
-        ) as file:
-            scratch = Path(file.name)
-            try:
-                file.write(content)
-                file.flush()
-                scratch.chmod(0o644)
-                scratch.replace(release / SIGNATURE)
-            finally:
-                scratch.unlink(missing_ok=True)
-    except OSError as error:
-        raise not_written(release / SIGNATURE, error) from None

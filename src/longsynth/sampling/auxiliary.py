@@ -10,7 +10,7 @@ from longsynth.bundle import Bundle, per_unit
 from longsynth.encoding.scaling import Scaling
 from longsynth.sampling.moments import means_in_use
 from longsynth.sampling.score import Draws
-from longsynth.sampling.strata import AllSlots, Lengths, SlotUse, lengths_of
+from longsynth.sampling.strata import AllSlots, Lengths, SlotUse, lengths_of, masses_from_tables
 from longsynth.schema.record import Layout
 from longsynth.schema.schema import Schema, condition_matrix
 from longsynth.system.arrays import Bools, Floats, Ints
@@ -121,6 +121,12 @@ def noise_in_mean(bundle: Bundle, name: str) -> float:
     """The standard deviation of the noise in a released mean over patients, in natural units."""
     entry = bundle.released[name].entry
     return entry.sigma / (per_unit(entry.statistic) * bundle.patients)
+
+
+def released_masses(bundle: Bundle) -> Floats:
+    """Return the shares of the strata that a bundle holds (S,)."""
+    noise = noise_in_mean(bundle, STRATA)
+    return masses_from_tables(bundle.mean(STRATA), noise, bundle.schema)
 
 
 def released_lengths(bundle: Bundle) -> Lengths | AllSlots:

@@ -1,16 +1,19 @@
 """Model: what sampling needs, built from a bundle alone; and Synthetic, what it generates."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from longsynth.sampling.strata import Strata
+from longsynth.sampling.times import Times
 from longsynth.schema.schema import Schema
-from longsynth.system.errors import Code, Refused
+
+if TYPE_CHECKING:
+    from longsynth.sampling.where import Floors
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,11 @@ class Synthetic:
     @property
     def patients(self) -> int:
         return len(self.length)
+
+    def take(self, places: NDArray[Any]) -> "Synthetic":
+        """Return these patients alone."""
+        arrays = {f.name: getattr(self, f.name)[places] for f in fields(self)[:-1]}
+        return replace(self, **arrays)
 
     def __repr__(self) -> str:  # no value: a baseline without privacy repeats real ones
         patients, slots, variables = self.values.shape
@@ -76,23 +84,8 @@ class Model:
     gaps: Part  # hours
     fingerprint: str  # of the bundle it was built from
     shared: SharedDraw = by_stratum
+    times: tuple[Times, ...] = ()  # to event
+    floors: "Floors | None" = None  # of protected combinations that are no strata
 
     def __repr__(self) -> str:  # no number: a baseline without privacy learns real ones
         return f"Model({self.schema.name!r}, {len(self.strata.mass)} strata)"
-
-    def conditioned(self, where: Mapping[str, str]) -> Strata:
-        """Return the strata of some levels of group, event or site alone."""
-        for what, level in where.items():
-            if what not in ("group", "event", "site"):
-                raise Refused(
-                    Code.CONDITION_UNKNOWN,
-                    f"patients cannot be conditioned on {what!r}.",
-                    "Choose group, event or site.",
-                )
-            if level not in self.schema.levels(what):
-                raise Refused(
-                    Code.CONDITION_UNKNOWN,
-                    f"the schema has no {what} {level!r}.",
-                    f"Choose one of {', '.join(self.schema.levels(what))}.",
-                )
-        return self.strata.given(self.schema.matching(where)) if where else self.strata

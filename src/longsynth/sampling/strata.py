@@ -2,15 +2,17 @@
 many slots the patients of each stratum use."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from longsynth.schema.schema import Schema
+from longsynth.schema.schema import PAIRS, Schema
 from longsynth.system.arrays import Floats, Ints
 
 NOTHING = 1e-100  # shares below it are none: dividing by them would overflow
+ROUNDS = 20  # of proportional fitting
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,48 @@ class Strata:
         if mass.sum() == 0:
             mass = draw
         return strata_of(mass / mass.sum(), draw / draw.sum())
+
+
+def masses_from_tables(cells: Floats, noise: float, schema: Schema) -> Floats:
+    """Return p (S,) from the shares of patients in `counted_tables`, each with noise of this
+    deviation. Of each pair of labels, as much dependence is kept as stands out from the noise
+    (positive-part James-Stein); beyond pairs there is none (the maximum-entropy distribution)."""
+    if not schema.counted_in_pairs:
+        return population_masses(cells)
+    sizes, tables = schema.label_sizes, cells.reshape(len(PAIRS), -1)
+    pairs = [t[: sizes[a] * sizes[b]].reshape(sizes[a], sizes[b]) for t, (a, b) in _paired(tables)]
+    margins = []
+    for label in range(len(sizes)):
+        both = [
+            p.sum(axis=1 - (a, b).index(label)) for p, (a, b) in _paired(pairs) if label in (a, b)
+        ]
+        least = 0.2 * noise  # noise could say "nobody"
+        margins.append(population_masses(np.maximum(np.mean(both, axis=0), least)))
+    mass = np.ones(sizes)
+    shrunk = [_shrunken(p, margins[a], margins[b], noise) for p, (a, b) in _paired(pairs)]
+    for _ in range(ROUNDS):  # iterative proportional fitting
+        for table, (a, b) in _paired(shrunk):
+            other = 3 - a - b
+            have = mass.sum(axis=other)
+            mass = mass * np.expand_dims(table / np.maximum(have, NOTHING), other)
+    return np.asarray(mass.ravel() / mass.sum())
+
+
+def _paired(tables: Any) -> Any:
+    return zip(tables, PAIRS, strict=True)
+
+
+def _shrunken(table: Floats, rows: Floats, columns: Floats, noise: float) -> Floats:
+    expected = np.outer(rows, columns)
+    apart = table - expected
+    apart = apart - apart.mean(axis=0) - apart.mean(axis=1, keepdims=True) + apart.mean()
+    chance = noise**2 * (len(rows) - 1) * (len(columns) - 1)
+    keep = max(0.0, 1 - chance / max((apart**2).sum(), NOTHING))
+    shrunk = np.maximum(expected + keep * apart, 0.02 * expected)
+    for _ in range(ROUNDS):
+        shrunk *= (rows / shrunk.sum(axis=1))[:, None]
+        shrunk *= columns / shrunk.sum(axis=0)
+    return np.asarray(shrunk)
 
 
 def population_masses(histogram: Floats) -> Floats:
@@ -73,7 +117,7 @@ def length_edges(slots: int) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    shares: Floats  # (2, bins): of the lengths' bins, by event
+    shares: Floats  # (E, bins): of the lengths' bins, by event
     events: Ints  # (S,): the event of each stratum
     slots: int  # T
 
@@ -89,7 +133,7 @@ class Lengths:
 
     @property
     def chances(self) -> Floats:
-        """(2, T + 1): of each length, by event."""
+        """(E, T + 1): of each length, by event."""
         edges = length_edges(self.slots)
         bin_of = np.searchsorted(edges, np.arange(self.slots + 1), side="right") - 1
         return np.asarray(self.shares[:, bin_of] / np.diff(edges)[bin_of])
@@ -116,15 +160,15 @@ class AllSlots:
 
 
 def lengths_of(counts: Floats | None, noise: float, schema: Schema) -> Lengths | AllSlots:
-    """Return lengths from counts of patients by event and bin (2 · bins,), each with noise of this
+    """Return lengths from counts of patients by event and bin (E · bins,), each with noise of this
     standard deviation; None where the schema says that all slots are used.
 
-    The two events' tables are shrunk toward their pooled table, by as much of their difference as
+    The tables of events are shrunk toward their pooled table, by as much of their difference as
     the noise explains (positive-part James-Stein).
     """
     if counts is None:
         return AllSlots(len(schema.strata), schema.slots)
-    table = counts.reshape(2, -1)
+    table = counts.reshape(len(schema.levels("event")), -1)
     pooled = _share(table.sum(axis=0))
     sizes = np.maximum(table.sum(axis=1, keepdims=True), 1.0)
     apart = table - sizes * pooled

@@ -3,7 +3,7 @@
 The column of a variable is part of the variable, see `Variable.column`.
 """
 
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,7 @@ from longsynth.system.yaml_text import FrozenModel, InvalidField
 
 LABELS = ("group", "event", "site")  # the labels of a patient, by their keys in the schema
 TIME_UNITS = {"seconds": 1 / 3600, "minutes": 1 / 60, "hours": 1.0, "days": 24.0}  # in hours
+HOURS = TIME_UNITS | {"weeks": 168.0, "months": 730.5, "years": 8766.0}  # in one unit of time
 
 
 class PatientColumn(FrozenModel):
@@ -32,6 +33,7 @@ class Labels(FrozenModel):
 
     column: ColumnName
     levels: tuple[Level, ...] = Field(min_length=1, max_length=500)
+    name: Meaning = ""  # what people call it, if not by its key in the schema
     meaning: Meaning = ""
     source: Source | None = None  # where `longsynth import` finds it
 
@@ -43,11 +45,28 @@ class Labels(FrozenModel):
 
     @property
     def coded_meaning(self) -> str:
-        """The meaning of two labels that are written as 0 and 1."""
-        first, second = self.levels
-        named = "" if self.levels == ("0", "1") else f"0 is {first}, 1 is {second}"
-        return "; ".join(filter(None, (self.meaning, named)))
+        """The meaning of levels that are written as 0, 1, …"""
+        coded = tuple(map(str, range(len(self.levels))))
+        named = ", ".join(f"{i} is {level}" for i, level in zip(coded, self.levels, strict=True))
+        return "; ".join(filter(None, (self.meaning, "" if self.levels == coded else named)))
 
     def numbered(self, column: str) -> "Labels":
-        """The same two labels, written as 0 and 1 in this column."""
-        return Labels(column=column, levels=("0", "1"), meaning=self.coded_meaning)
+        """The same levels, written as 0, 1, … in this column."""
+        coded = tuple(map(str, range(len(self.levels))))
+        return Labels(column=column, levels=coded, name=self.name, meaning=self.coded_meaning)
+
+
+class TimeUnit(NamedTuple):
+    name: str  # plural
+    hours: float
+
+
+UNITS = tuple(TimeUnit(name, HOURS[name]) for name in ("years", "months", "days", "hours"))
+FEWEST = 4  # of a unit in a span: with fewer, most numbers would be fractions
+
+
+def time_unit(*spans: float | None) -> TimeUnit:
+    """The unit in which a reader is told times up to the shortest of these public spans in hours,
+    such as a schema's `max_gap` and horizon; None is no limit."""
+    span = min(s for s in spans if s is not None)
+    return next((unit for unit in UNITS if span >= FEWEST * unit.hours), UNITS[-1])

@@ -7,8 +7,7 @@ import yaml
 
 from longsynth.schema.constants import ResolvedConstants
 from longsynth.schema.schema import Schema
-from longsynth.system.arguments import checked
-from longsynth.system.errors import Code, SchemaError
+from longsynth.system.errors import Code, SchemaError, checked
 from longsynth.system.yaml_text import Format
 
 _FORMAT = Format(

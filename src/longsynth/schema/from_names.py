@@ -18,8 +18,7 @@ from longsynth.schema.column_words import is_called, known_anywhere, words
 from longsynth.schema.columns import LABELS
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import RESERVED, Variable
-from longsynth.system.errors import Code, CohortError
-from longsynth.system.reader_errors import without_cells
+from longsynth.system.errors import Code, CohortError, without_cells
 
 LONGEST_HEADER = 1_000_000  # characters
 COLUMN_NAME = re.compile(r"[^\W\d][\w ()/%.-]{0,63}")  # no number or date, and no lost line end

@@ -5,6 +5,8 @@ next export of the same form needs no more.
 data. `tables` says where the export holds it, file by file and column by column.
 """
 
+import re
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -33,6 +35,9 @@ Use = Literal[
 ]
 LABEL_OF = {"group": "group", "outcome": "event", "site": "site"}  # a use: the record's name
 YEAR = 365.2425 * 24  # hours
+EXCEL_DAYS = "excel"  # a date as Excel counts days: 45397.5 is noon of 15 April 2024
+TYPED_DATE = "%Y-%m-%d %H:%M:%S"  # how dates of a workbook or a Parquet file are read
+EXCEL_1970 = 25569  # the first of January 1970
 PER_PATIENT = ("static", "birth_date", "group", "outcome", "site")
 
 
@@ -40,6 +45,20 @@ def _one_character(text: str) -> str:
     if len(text) != 1 or text in "\"'\r\n" or text.isalnum():
         raise ValueError("a separator is one character such as , ; | or a tab")
     return text
+
+
+def whole_week(date_format: str) -> tuple[str, str]:
+    """Return a date format that names a day, and what to add to a cell: 2024-W15 is its Monday."""
+    monday = "%V" in date_format and "%u" not in date_format
+    return (f"{date_format}-%u", "-1") if monday else (date_format, "")
+
+
+def _is_date_format(text: str) -> bool:
+    form, some = whole_week(text)[0], datetime(2024, 4, 15, 12)
+    try:
+        return datetime.strptime(some.strftime(form), form).date() == some.date()
+    except (ValueError, re.error):
+        return False
 
 
 class UnitRule(FrozenModel):
@@ -65,6 +84,7 @@ class Cells(FrozenModel):
     unit: Unit = ""  # of the export; without it the record's
     unit_column: ColumnName = ""
     rules: tuple[UnitRule, ...] = ()
+    decimals: int | None = Field(default=None, ge=0, le=15)  # a synthetic export has no more
     censored: Literal["limit", "half", "missing"] = "limit"  # what "<5" becomes: 5, 2.5, nothing
     levels: dict[str, LevelText] = Field(
         default_factory=dict
@@ -87,7 +107,7 @@ class Cells(FrozenModel):
 
 class ExportColumn(Cells):
     use: Use
-    format: Annotated[str, Field(max_length=100)] = ""  # of a date, as strptime has it
+    format: Annotated[str, Field(max_length=100)] = ""  # of a date, as strptime has it, or excel
     time_unit: Literal["", "seconds", "minutes", "hours", "days"] = ""  # of a time that is a number
 
     @model_validator(mode="after")
@@ -98,6 +118,8 @@ class ExportColumn(Cells):
             raise InvalidField(f"use: {self.use}: {needed}", "variable")
         if self.use in ("time", "start") and bool(self.format) == bool(self.time_unit):
             raise InvalidField("a time has either a format or a time_unit", "format")
+        if self.format and self.format != EXCEL_DAYS and not _is_date_format(self.format):
+            raise InvalidField("write a date format such as '%d.%m.%Y %H:%M'", "format")
         if self.use == "birth_date" and not self.format:
             raise InvalidField("a date of birth needs its format, such as '%d.%m.%Y'", "format")
         return self
@@ -206,6 +228,10 @@ class Recipe(FrozenModel):
     @property
     def title(self) -> Title:
         return self.record.name
+
+    @property
+    def has_dates(self) -> bool:
+        return any(column.format for table in self.tables for column in table.columns.values())
 
     @property
     def schema_of_cohort(self) -> Schema:

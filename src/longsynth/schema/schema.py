@@ -5,7 +5,7 @@ columns of the tables (columns.py), where an import finds each of them (mapping.
 constants of the methods (constants.py). file.py reads and writes all of it as YAML.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from longsynth.schema.columns import LABELS, Labels, PatientColumn, Time
 from longsynth.schema.constants import Constants, ResolvedConstants
 from longsynth.schema.mapping import Dataset
+from longsynth.schema.outcomes import Group, Outcome, expanded, groups_of, outcomes_of
 from longsynth.schema.record import Layout, layout_of
 from longsynth.schema.variable import Aggregate, Level, Variable
 from longsynth.system.text import MEANING, Title, VariableName
@@ -34,12 +35,9 @@ class SlotRule(FrozenModel):
     aggregate: Aggregate = "median"  # of a variable's values within a slot; the lower median
 
 
-class Protected(FrozenModel):
-    """Strata that sampling must not lose: all that match the given levels."""
-
-    group: Level | None = None
-    event: Level | None = None
-    site: Level | None = None
+MOST_STRATA = 4096  # sites × levels of the group × levels of the event
+LABEL_ORDER = ("site", "group", "event")  # of the columns of `Schema.strata`
+PAIRS = ((0, 1), (0, 2), (1, 2))  # of these columns
 
 
 class Schema(FrozenModel):
@@ -51,10 +49,10 @@ class Schema(FrozenModel):
     slot_rule: SlotRule = SlotRule()
     patient: PatientColumn = PatientColumn()
     time: Time = Time()
-    group: Labels = Labels(column="group", levels=("0", "1"))
-    event: Labels = Labels(column="event", levels=("0", "1"))
+    group: Labels | None = Labels(column="group", levels=("0", "1"))
+    event: Labels | None = Labels(column="event", levels=("0", "1"))
     site: Labels | None = None
-    protected: tuple[Protected, ...] | None = None
+    protected: tuple[dict[str, Level], ...] | None = None  # combinations that sampling keeps
     variables: tuple[Variable, ...] = Field(min_length=1)
     constants: Constants = Constants()
     source: Dataset = Dataset()  # how an import reads the source as a whole
@@ -62,9 +60,11 @@ class Schema(FrozenModel):
     @model_validator(mode="before")
     @classmethod
     def _named(cls, given: Any) -> Any:
-        """A label with a source needs no column: an import writes it under its own name."""
+        """Outcomes and groups become labels and static variables. A label with a source needs no
+        column: an import writes it under its own name."""
         if not isinstance(given, dict):
             return given
+        given = expanded(given)
         sourced = {
             what: {"column": what} | given[what]
             for what in LABELS
@@ -86,18 +86,19 @@ class Schema(FrozenModel):
         for i, name in enumerate(self.slot_rule.anchors):
             if name not in over_time:
                 raise InvalidField(f"{name!r} is no variable over time", "slot_rule", "anchors", i)
-        for what in ("group", "event"):
-            if len(getattr(self, what).levels) != 2:
-                raise InvalidField("give exactly two levels, the reference first", what, "levels")
-            if len(getattr(self, what).coded_meaning) > MEANING:
+        for what in LABELS:
+            label = getattr(self, what)
+            if what != "site" and label and len(label.levels) < 2:
+                raise InvalidField("give at least two levels, the reference first", what, "levels")
+            if label and len(label.coded_meaning) > MEANING and what != "site":
                 message = f"longer than {MEANING} characters together with its levels; shorten it"
                 raise InvalidField(message, what, "meaning")
-        for i, rule in enumerate(self.protected or ()):
-            for what in LABELS:
-                level = getattr(rule, what)
-                if level is not None and level not in self.levels(what):
-                    known = ", ".join(self.levels(what))
-                    raise InvalidField(f"{level!r} is none of {known}", "protected", i, what)
+        self._consistent_roles()
+        if len(self.strata) > MOST_STRATA:
+            raise InvalidField(
+                f"sites, levels of the group and levels of the event give {len(self.strata):,} "
+                f"combinations, and {MOST_STRATA:,} are the most; make one of them coarser"
+            )
         if self.constants.encoding == "reference":
             for i, v in enumerate(self.variables):
                 if v.kind == "continuous" and (v.centre is None or v.scale is None):
@@ -107,6 +108,23 @@ class Schema(FrozenModel):
                 if 1e9 * (v.scale or 1) < abs(v.centre or 0):
                     raise InvalidField("too small beside its centre", "variables", i, "scale")
         return self
+
+    def _consistent_roles(self) -> None:
+        names = {v.name for v in self.variables if v.static and v.kind in ("binary", "nominal")}
+        for i, v in enumerate(self.variables):
+            if v.status and v.status not in names and (v.status != "event" or not self.event):
+                message = f"{v.status!r} is neither the event nor a static variable with levels"
+                raise InvalidField(message, "variables", i, "status")
+        for i, rule in enumerate(self.protected or ()):
+            if not rule:
+                raise InvalidField("name at least one level", "protected", i)
+            for what, level in rule.items():
+                if what not in self.conditions:
+                    known = ", ".join(self.conditions)
+                    raise InvalidField(f"is none of {known}", "protected", i, what)
+                if level not in self.conditions[what]:
+                    known = ", ".join(self.conditions[what])
+                    raise InvalidField(f"{level!r} is none of {known}", "protected", i, what)
 
     @staticmethod
     def suggest(
@@ -126,11 +144,51 @@ class Schema(FrozenModel):
 
         return suggested(columns, patients, name)
 
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """What the study is about, the primary outcome first."""
+        return outcomes_of(self.event, self.variables)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Whom the results must serve."""
+        return groups_of(self.group, self.variables)
+
+    @property
+    def conditions(self) -> dict[str, tuple[str, ...]]:
+        """Everything about a patient that has levels, by its name. A label has two names: its
+        key in the schema and what people call it."""
+        labels = {what: getattr(self, what) for what in LABEL_ORDER}
+        named = {what: self.levels(what) for what in labels if labels[what] or what == "site"}
+        named |= {label.name: label.levels for label in labels.values() if label and label.name}
+        return named | {
+            v.name: v.levels or ("0", "1")
+            for v in self.variables
+            if v.static and (v.levels is not None or v.kind == "binary")
+        }
+
+    def key(self, name: str) -> str:
+        """The key in the schema of a label that may be given by the name people use."""
+        keys = {label.name: what for what in LABEL_ORDER if (label := getattr(self, what))}
+        return keys.get(name, name)
+
     def levels(self, what: str) -> tuple[str, ...]:
-        if what == "site":
-            return self.site.levels if self.site else ("all",)
-        labels: Labels = getattr(self, what)
-        return labels.levels
+        """The levels of the site, the group or the event; a single one where there is none."""
+        label: Labels | None = getattr(self, what)
+        return label.levels if label else ("all",)
+
+    @property
+    def steps(self) -> tuple[float, ...]:
+        """The step of each variable's values in slots: its resolution, or 0 where there is none. A
+        mean of several readings is finer than each of them, so it has none."""
+        rule = self.slot_rule
+        several = bool(rule.merge or rule.anchors)
+        return tuple(
+            0.0
+            if several and not v.static and (v.aggregate or rule.aggregate) == "mean"
+            else v.resolution or 0.0
+            for v in self.variables
+        )
 
     @property
     def sites(self) -> tuple[str, ...]:
@@ -148,24 +206,37 @@ class Schema(FrozenModel):
     @property
     def strata(self) -> NDArray[np.int64]:
         """(S, 3): site, group and event of each stratum; see `stratum_of`."""
-        return np.array([(c, g, y) for c in range(len(self.sites)) for g in (0, 1) for y in (0, 1)])
+        return np.indices(self.label_sizes).reshape(len(LABEL_ORDER), -1).T.astype(np.int64)
+
+    @property
+    def counted_in_pairs(self) -> bool:
+        """Whether patients are counted by pairs of labels instead of by stratum: a table of all
+        three would have more cells than patients, each with its own noise."""
+        return max(self.label_sizes[1:]) > 2 and min(self.label_sizes) > 1
+
+    @property
+    def label_sizes(self) -> tuple[int, int, int]:
+        """Levels of the site, of the group and of the event: C, G and E."""
+        return len(self.sites), len(self.levels("group")), len(self.levels("event"))
 
     @property
     def protected_strata(self) -> NDArray[np.bool_]:
-        """(S,): which strata the floor of eq:fair lifts; by default group and event both 1."""
+        """(S,): which strata the floor of eq:fair lifts; by default those in which neither the
+        group nor the event is at its first level."""
         if self.protected is None:
-            return np.asarray((self.strata[:, 1] == 1) & (self.strata[:, 2] == 1))
+            return np.asarray((self.strata[:, 1] > 0) & (self.strata[:, 2] > 0))
         protected = np.zeros(len(self.strata), bool)
-        for rule in set(self.protected):
-            protected |= self.matching(rule.model_dump(exclude_none=True))
+        for rule in self.protected:
+            if all(self.key(what) in LABEL_ORDER for what in rule):  # others: sampling/where.py
+                protected |= self.matching(rule)
         return protected
 
     def matching(self, wanted: Mapping[str, str]) -> NDArray[np.bool_]:
         """(S,): which strata have all these levels."""
-        matching = np.ones(len(self.strata), bool)
-        for column, what in zip(self.strata.T, ("site", "group", "event"), strict=True):
-            if what in wanted:
-                matching &= column == self.levels(what).index(wanted[what])
+        matching, keyed = np.ones(len(self.strata), bool), {self.key(n): n for n in wanted}
+        for column, what in zip(self.strata.T, LABEL_ORDER, strict=True):
+            if what in keyed:
+                matching &= column == self.levels(what).index(wanted[keyed[what]])
         return matching
 
     def resolved(self, patients: int, mu: float = 1.0) -> "Schema":
@@ -190,20 +261,19 @@ class Schema(FrozenModel):
         protected = self.protected
         if protected is not None:
             protected = tuple(
-                r.model_copy(
-                    update={
-                        what: str(self.levels(what).index(level))
-                        for what in ("group", "event")
-                        if (level := getattr(r, what)) is not None
-                    }
-                )
-                for r in protected
+                {
+                    name: str(self.levels(what).index(level))
+                    if (what := self.key(name)) in ("group", "event")
+                    else level
+                    for name, level in rule.items()
+                }
+                for rule in protected
             )
         return self.in_own_columns().model_copy(
             update={
                 "slot_rule": SlotRule(),
-                "group": self.group.numbered("group"),
-                "event": self.event.numbered("event"),
+                "group": self.group and self.group.numbered("group"),
+                "event": self.event and self.event.numbered("event"),
                 "site": Labels(
                     column="site",
                     levels=self.sites,
@@ -211,7 +281,9 @@ class Schema(FrozenModel):
                 ),
                 "protected": protected,
                 "variables": tuple(
-                    v.model_copy(update={"column": "", "aggregate": None, "source": None})
+                    v.model_copy(
+                        update={"column": "", "otherwise": "", "aggregate": None, "source": None}
+                    )
                     for v in self.variables
                 ),
             }
@@ -224,7 +296,8 @@ class Schema(FrozenModel):
             for what in LABELS
             if (label := getattr(self, what)) is not None
         }
-        variables = (v.model_copy(update={"source": None, "column": ""}) for v in self.variables)
+        cleared = {"source": None, "column": "", "otherwise": ""}
+        variables = (v.model_copy(update=cleared) for v in self.variables)
         return self.model_copy(
             update={
                 "patient": PatientColumn(),
@@ -236,27 +309,49 @@ class Schema(FrozenModel):
         )
 
 
-def stratum_of(
-    site: NDArray[np.int64], group: NDArray[np.int64], event: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return each patient's row in `Schema.strata`."""
-    return (site * 2 + group) * 2 + event
+def stratum_of(labels: Sequence[NDArray[np.int64]], schema: Schema) -> NDArray[np.int64]:
+    """Return each patient's row in `Schema.strata`, from site, group and event. A label out of
+    range counts as the first level."""
+    place = np.zeros_like(labels[0])
+    for label, levels in zip(labels, schema.label_sizes, strict=True):
+        place = place * levels + np.where((label >= 0) & (label < levels), label, 0)
+    return place
 
 
 def condition_matrix(schema: Schema) -> NDArray[np.int64]:
-    """Return the condition vector c of every stratum (eq:condition), (S, p): constant, G, Y, site
-    dummies, G·Y, Y·last site.
+    """Return the condition vector c of every stratum (eq:condition), (S, p): constant, group,
+    event, site, group × event, and event × last site.
 
-    With a single site there are no dummies and no last term. c takes finitely many values, so its
-    norm is public and nothing has to be clipped.
+    A label with k levels has k - 1 dummies, so in the paper's case G and Y have one each. With a
+    single site there are no site terms. c takes finitely many values, so its norm is public and
+    nothing has to be clipped.
     """
     site, group, event = schema.strata.T
-    last = len(schema.sites) - 1
-    dummies = [site == c for c in range(1, last + 1)]
-    interactions = [group * event] + ([event * (site == last)] if last else [])
-    columns = [np.ones_like(group), group, event, *dummies, *interactions]
+    sites, groups, events = (
+        [label == level for level in range(1, label.max() + 1)] for label in (site, group, event)
+    )
+    interactions = [g & y for g in groups for y in events]
+    interactions += [y & sites[-1] for y in events if sites]
+    columns = [np.ones_like(group), *groups, *events, *sites, *interactions]
     return np.stack(columns, axis=1).astype(np.int64)
 
 
 def largest_norm_squared(conditions: NDArray[np.int64]) -> int:  # L_c²
     return int((conditions**2).sum(axis=1).max())
+
+
+def counted_tables(schema: Schema) -> NDArray[np.int8]:
+    """(S, cells): the released cells in which a patient of each stratum is counted.
+
+    With two levels of the group and of the event, as in the paper, each stratum is a cell. With
+    more, one patient is counted in three tables: site by group, site by event, group by event. All
+    tables have the same number of cells; those that a smaller table lacks stay empty.
+    """
+    strata, sizes = schema.strata, schema.label_sizes
+    if not schema.counted_in_pairs:
+        return np.eye(len(strata), dtype=np.int8)
+    widest = max(sizes[a] * sizes[b] for a, b in PAIRS)
+    counted = np.zeros((len(strata), len(PAIRS), widest), np.int8)
+    for table, (a, b) in enumerate(PAIRS):
+        counted[np.arange(len(strata)), table, strata[:, a] * sizes[b] + strata[:, b]] = 1
+    return counted.reshape(len(strata), -1)

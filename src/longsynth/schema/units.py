@@ -44,9 +44,10 @@ _SPELLINGS = {
     "g/dl": "g/dL",
 }
 _CELLS = re.compile(
-    r"(?:x ?)?10(?:\^|\*|e|\*\*)?(\d+)/(l|ul|µl|μl|nl)|(/nl|k/ul|gpt/l|tsd/ul|g/l\*)"
+    r"(/nl|k/ul|gpt/l|tsd/ul|g/l\*)"
+    r"|(?:(?:x ?)?10(?:\^|\*|e|\*\*)?(\d+)|1|cells)?/(l|ul|µl|μl|mm3|mm³|nl)"
 )
-_PER_LITRE = {"l": 1.0, "ul": 1e6, "µl": 1e6, "μl": 1e6, "nl": 1e9}
+_PER_LITRE = {"l": 1.0, "ul": 1e6, "µl": 1e6, "μl": 1e6, "mm3": 1e6, "mm³": 1e6, "nl": 1e9}
 
 # g/mol, so that amounts (mmol/L) become masses (mg/dL). Public chemistry, by the catalogue's names.
 _MOLAR_MASS = {
@@ -112,8 +113,8 @@ def _cells(text: str) -> float | None:
     match = _CELLS.fullmatch(_tidy(text))
     if match is None:
         return None
-    power, per, spelled = match.groups()
-    return 1e9 if spelled else 10.0 ** int(power) * _PER_LITRE[per]
+    spelled, power, per = match.groups()
+    return 1e9 if spelled else 10.0 ** int(power or 0) * _PER_LITRE[per]
 
 
 @cache

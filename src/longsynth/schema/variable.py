@@ -31,7 +31,11 @@ class Variable(FrozenModel):
     unit: Unit = ""
     kind: Literal["continuous", "ordinal", "binary", "nominal"]
     static: bool = False  # one value per patient, in the patient table
-    course: Literal["fast", "slow"] = "fast"  # slow: it hardly changes from one slot to the next
+    role: Literal["measure", "outcome", "group"] = "measure"
+    # Of a time to event: the label or variable that says how it ended.
+    status: VariableName | Literal[""] = ""
+    origin: Literal["record", "elsewhere"] = "record"  # of a time to event: its time zero
+    course: Literal["fast", "slow", "static"] = "fast"  # how much it changes from slot to slot
     levels: tuple[Level, ...] | None = Field(default=None, min_length=2, max_length=60)
     bounds: tuple[float, float] = (0.0, 1.0)
     bounds_from: Meaning = ""  # where the bounds come from; never the cohort
@@ -41,6 +45,7 @@ class Variable(FrozenModel):
     resolution: float | None = Field(default=None, gt=0)  # what it is recorded in steps of
     aggregate: Aggregate | None = None  # within a slot, if other than the slot rule's
     column: ColumnName = ""  # the name in the files, if it is another
+    otherwise: ColumnName = ""  # the column that counts where that one has no number
     source: Source | None = None  # where `longsynth import` finds it
 
     @model_validator(mode="before")
@@ -69,6 +74,14 @@ class Variable(FrozenModel):
             self._consistent_levels(self.levels)
         elif self.kind == "nominal":
             raise InvalidField("a nominal variable needs its levels: [first, second, …]", "kind")
+        if self.role != "measure" and not self.static:
+            raise InvalidField("an outcome or a group is static: one value per patient", "role")
+        if self.status and (self.role != "outcome" or self.kind != "continuous"):
+            raise InvalidField("only a time, which is a continuous outcome, has one", "status")
+        if self.origin != "record" and not self.status:
+            raise InvalidField("only a time to event has one", "origin")
+        if self.otherwise and self.levels is not None:
+            raise InvalidField("only a column of numbers has another in its place", "otherwise")
         if self.static and self.aggregate:
             raise InvalidField(
                 "a static variable has one value; there is nothing to merge", "aggregate"

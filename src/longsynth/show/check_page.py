@@ -7,21 +7,13 @@ from pathlib import Path
 import numpy as np
 from markupsafe import Markup
 
+from longsynth.reading.quality import Quality
 from longsynth.reading.quality.counts import edges
-from longsynth.reading.quality.examine import Quality
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
-from longsynth.show.dossier.charts.bars import bars
-from longsynth.show.dossier.charts.svg import (
-    Figure,
-    Frame,
-    Series,
-    number,
-    percent,
-    percent_ticks,
-    spaced,
-    svg,
-)
+from longsynth.show.dossier.bars import bars
+from longsynth.show.dossier.svg import Figure, Frame, Series, percent_ticks, svg
+from longsynth.show.dossier.words import number, percent, spaced
 from longsynth.show.templates import asset, render
 from longsynth.system.folders import whole_file
 
@@ -35,7 +27,11 @@ def write_check_page(path: Path, schema: Schema, quality: Quality, accepted: str
         title=schema.name,
         quality=quality,
         accepted=accepted,
-        figures=[_figure(i, v, quality.histograms[v.name]) for i, v in enumerate(schema.variables)],
+        figures=[
+            figure
+            for i, v in enumerate(schema.variables)
+            for figure in _figures(i, v, quality.histograms[v.name])
+        ],
         style=Markup(asset("style.css").decode()),
     )
     with whole_file(path) as beside:
@@ -43,22 +39,21 @@ def write_check_page(path: Path, schema: Schema, quality: Quality, accepted: str
         beside.write_bytes(page.encode())
 
 
-def _figure(place: int, variable: Variable, counts: Sequence[int]) -> Figure:
+def _figures(place: int, variable: Variable, counts: Sequence[int]) -> tuple[Figure, ...]:
     total = sum(counts) or 1
     shares = [count / total for count in counts]
     id_, title = f"v{place}", spaced(variable.name)
     if variable.levels is not None:
         names = [*variable.levels][: len(shares) - 2]
         about = f"{sum(counts):,} values with a known level."
-        chart = bars(id_, title, about, names, {COHORT: shares[1:-1]})
-        return Figure(id_, title, chart, about, place)
+        return bars(id_, title, about, about, names, {COHORT: shares[1:-1]}, v=place)
     low, high = variable.bounds
     about = (
         f"{percent(shares[0], 1)} below and {percent(shares[-1], 1)} above the public bounds, "
         f"{number(low)} to {number(high)} {variable.unit}".strip()
         + "."
     )
-    return Figure(id_, title, _histogram(id_, title, about, variable, shares), about, place)
+    return (Figure(id_, title, _histogram(id_, title, about, variable, shares), about, place),)
 
 
 def _histogram(

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from longsynth.govern.form import ApprovedVariable, Form, Governance
-from longsynth.show.dossier.public.facts import FormSection
+from longsynth.show.dossier.facts import FormSection
 from longsynth.show.templates import render
 from longsynth.system.text import as_typed, markdown, markdown_table
 

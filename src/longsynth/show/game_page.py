@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from longsynth.audit.game.report import BUNDLE, GameReport, GameRow, MeasuredNoise
+from longsynth.audit.game.verdict import BUNDLE, GameReport, GameRow, MeasuredNoise
 from longsynth.privacy.noise import OPENDP
-from longsynth.system.text import markdown
+from longsynth.system.text import markdown, markdown_table
 
 HEADER = (
     "line",
@@ -93,8 +93,8 @@ def verdict(report: GameReport) -> list[str]:
     """Sentences that say what was found and no more."""
     if not report.holds:
         return ["The claim FAILS:", *(f"- {failure}." for failure in report.failures)]
-    rows = list(main_rows(report))
-    tight = [r for r in rows if r.tight and r.enough]
+    main = list(main_rows(report))
+    tight = [r for r in main if r.tight and r.enough]
     reached = min([1.0, *(r.mu / r.mu_claimed for r in tight)])
     said = [
         f"The claim stood: no test told the two cohorts apart better than ε = {report.epsilon:g} "
@@ -102,7 +102,7 @@ def verdict(report: GameReport) -> list[str]:
     ]
     if tight:
         said.append(
-            f"In {len(tight)} of {len(rows)} rows the pair is tight and the trials are enough; "
+            f"In {len(tight)} of {len(main)} rows the pair is tight and the trials are enough; "
             f"there the attacker reached at least {100 * reached:.0f} % of the claimed μ, so the "
             "noise is not too large and the auditor not blind."
         )
@@ -111,7 +111,7 @@ def verdict(report: GameReport) -> list[str]:
             f"In {above} of all {len(report.rows)} rows a bound at 95 % lies above the claim; by "
             "chance alone that happens to as many as one in twenty, and the verdict asks for more."
         )
-    if loose := [r.line for r in rows if not r.tight]:
+    if loose := [r.line for r in main if not r.tight]:
         said.append(
             f"No pair was found that uses up the claim of: {', '.join(dict.fromkeys(loose))}. "
             "There the claim may be larger than any attack needs."
@@ -164,8 +164,3 @@ def _short(noise: str) -> str:
 
 def _literal(cells: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(markdown, cells))
-
-
-def markdown_table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [header, tuple("---" for _ in header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -8,7 +8,7 @@ from rich.table import Table
 from longsynth.methods.method import PrivateMethod
 from longsynth.privacy.budget import ACCOUNTINGS, epsilon_of
 from longsynth.privacy.ledger import Ledger
-from longsynth.reading.quality.examine import Quality
+from longsynth.reading.quality import Quality
 from longsynth.release.statement import Attacker, delta_warning, natural, odds_in_words
 from longsynth.schema.schema import Schema
 from longsynth.system.text import cell

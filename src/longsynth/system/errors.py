@@ -8,30 +8,33 @@ Refused                 exit code 2, nothing was written
 ├── DependentRows       a method lets patients into each other's rows
 └── ReleaseError        a release folder cannot be used, or must not be written
 ArithmeticFault         an exact sum failed its check: not the user's mistake
+
+`without_cells` keeps the text of a reader's error from going any further, as it may quote a cell. A
+reader is whatever parses patients' data: Arrow, DuckDB, Spark, a database driver, a decoder. Ours
+may depend on the kind of the reader's error, which is public, and on nothing else of it. `checked`
+refuses an argument of the wrong kind by naming its kind, never its content, which can be patients.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
+from errno import EDQUOT, EFBIG, ENOSPC
+from functools import wraps
+from inspect import Parameter, signature
+from numbers import Integral
+from types import GenericAlias, UnionType
+from typing import Any, ParamSpec, TypeVar, get_args, get_origin
 
-from longsynth.privacy.errors import ArithmeticFault, OverBudget, Refused
+from longsynth.privacy.errors import ArithmeticFault as ArithmeticFault
+from longsynth.privacy.errors import OverBudget as OverBudget
+from longsynth.privacy.errors import Refused as Refused
 
-__all__ = [
-    "ArithmeticFault",
-    "Code",
-    "CohortError",
-    "DependentRows",
-    "Finding",
-    "Note",
-    "OverBudget",
-    "Refused",
-    "ReleaseError",
-    "SchemaError",
-    "is_interrupt",
-    "notes",
-    "noting",
-]
+READERS = {"_csv", "_duckdb", "duckdb", "ibis", "psycopg", "py4j", "pyarrow", "pyspark", "sqlglot"}
+DAMAGED = "Check that the files are complete and not damaged."
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Code(StrEnum):
@@ -65,6 +68,7 @@ class Code(StrEnum):
     SCHEMA_INVALID = "schema-invalid"
     SOURCE_INCOMPLETE = "source-incomplete"
     # methods, engines and sampling
+    CONDITION_RARE = "condition-rare"
     CONDITION_UNKNOWN = "condition-unknown"
     DEPENDENT_ROWS = "dependent-rows"
     ENGINE_UNSUITED = "engine-unsuited"
@@ -193,3 +197,96 @@ def notes(error: BaseException) -> list[str]:
 def is_interrupt(error: BaseException) -> bool:
     """Whether someone stopped the work. DuckDB drops an interrupt and raises its own error."""
     return not isinstance(error, Exception) or error.args == ("Query interrupted",)
+
+
+def instead_of(name: str, known: Iterable[str]) -> str:
+    """The remedy for an unknown name: those that are known, and the one that may be meant."""
+    known = list(known)
+    near = [other for other in known if name and name.lower() in other]
+    near = near or get_close_matches(name, known)
+    return f"Choose {', '.join(known)}." + (f" Did you mean '{near[0]}'?" if near else "")
+
+
+@contextmanager
+def without_cells(
+    problem: str | Callable[[Exception], Exception], remedy: str = DAMAGED, *, every: bool = False
+) -> Iterator[None]:
+    """Replace a reader's error by a CohortError with this problem and remedy, or by what `problem`
+    returns.
+
+    With `every`, all errors count as a reader's, our own included: Spark logs what an executor
+    raises.
+    """
+    try:
+        yield
+    except Exception as error:
+        if not every and not is_of_reader(error):
+            raise
+        if _names(error) & {"InterruptException"}:
+            raise KeyboardInterrupt from None
+        ours = problem(error) if callable(problem) else replacement(error, problem, remedy)
+        try:
+            raise ours from None
+        finally:  # or the reader's error, with its text, would stay attached
+            ours.__context__ = None
+
+
+def is_of_reader(error: Exception) -> bool:
+    """Whether the error is a library's, the system's or a decoder's, and no mistake of our code."""
+    modules = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
+    return isinstance(error, MemoryError | OSError | UnicodeError) or bool(modules & READERS)
+
+
+def replacement(error: Exception, problem: str, remedy: str = DAMAGED) -> CohortError:
+    """Return what to raise in place of a reader's error."""
+    full = _names(error) & {"ArrowMemoryError", "MemoryError", "OutOfMemoryException"}
+    no_disk = isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT, EFBIG)
+    if full or no_disk:
+        return CohortError(
+            Code.NO_ROOM,
+            "there is not enough memory or disk space to read and sort the patients.",
+            "Free some, or leave out variables.",
+        )
+    return CohortError(Code.FILE_UNREADABLE, problem, remedy)
+
+
+def _names(error: Exception) -> set[str]:
+    return {kind.__name__ for kind in type(error).__mro__}
+
+
+def checked(**remedies: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Check that nothing is missing in a call, and that the named arguments are of the annotated
+    kinds. Each name comes with the remedy for it."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        expected, name = signature(function), function.__qualname__.removesuffix(".__init__")
+
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            given = expected.bind_partial(*args, **kwargs).arguments
+            for argument, remedy in remedies.items():
+                kind = _kind(expected.parameters[argument].annotation)
+                if argument in given and not isinstance(given[argument], kind):
+                    wrong = type(given[argument]).__name__
+                    problem = f"{name} cannot use a {wrong} as {argument}."
+                    raise Refused(Code.ARGUMENT_WRONG, problem, remedy)
+            for argument, parameter in expected.parameters.items():
+                if argument not in given and parameter.default is Parameter.empty:
+                    remedy = remedies.get(argument, f"See help(longsynth.{name}).")
+                    raise Refused(Code.ARGUMENT_WRONG, f"{name} needs {argument}.", remedy)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def _kind(annotation: Any) -> Any:
+    """What `isinstance` understands; whole numbers of NumPy are whole numbers too."""
+    if annotation is Any:
+        return object
+    if isinstance(annotation, UnionType):
+        return tuple(map(_kind, get_args(annotation)))
+    if isinstance(annotation, GenericAlias):
+        return get_origin(annotation)
+    return Integral if annotation is int else annotation

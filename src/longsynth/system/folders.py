@@ -93,9 +93,10 @@ def new_folder(target: Path, *, owner_only: bool = False) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Yield a path beside this one to write to; it takes this one's place once it is whole."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.partial")
+def whole_file(path: Path, scratch_in: Path | None = None) -> Iterator[Path]:
+    """Yield a path to write to; it takes this one's place once it is whole. It is beside this one,
+    or in `scratch_in`, where this one's folder must never hold another file."""
+    scratch = (scratch_in or path.parent) / f".{path.name}.{os.getpid()}.partial"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.parent.name == INTERNAL:
@@ -113,8 +114,8 @@ def whole_file(path: Path) -> Iterator[Path]:
             scratch.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    with whole_file(path) as scratch:
+def write_whole(path: Path, content: bytes, scratch_in: Path | None = None) -> None:
+    with whole_file(path, scratch_in) as scratch:
         scratch.write_bytes(content)
 
 

@@ -2,8 +2,10 @@
 
 import os
 import re
+import secrets
 import shutil
 import tempfile
+import weakref
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Self
 from longsynth.system.folders import lock_folder
 
 PREFIX = "longsynth-scratch-"
-_SCRATCH_NAME = re.compile(rf"{PREFIX}[a-z0-9_]{{8}}")  # as `tempfile` names them
+_SCRATCH_NAME = re.compile(rf"{PREFIX}[a-z0-9_]{{8}}")
 
 
 class ScratchFolder:
@@ -27,15 +29,21 @@ class ScratchFolder:
     def __init__(self) -> None:
         _remove_leftovers(tempfile.gettempdir())
         while True:
-            self._folder = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
-            self.path, self._lock = Path(self._folder.name), -1
+            self.path = Path(tempfile.gettempdir(), f"{PREFIX}{secrets.token_hex(4)}")
+            self._lock = -1
+            self._remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
             try:
+                self.path.mkdir(mode=0o700)
                 self._lock = lock_folder(self.path)
-            except (BlockingIOError, FileNotFoundError):  # taken for a leftover: make another
-                self._folder.cleanup()
+            except (BlockingIOError, FileExistsError, FileNotFoundError):
+                self._remove.detach()  # another's, or taken for a leftover: make another
                 continue
             except OSError:  # a file system without locks: there nothing is taken for a leftover
-                pass
+                if not self.path.is_dir():
+                    raise
+            except BaseException:  # interrupted before anyone could close it
+                self._remove()
+                raise
             return
 
     def __enter__(self) -> Self:
@@ -45,7 +53,7 @@ class ScratchFolder:
         self.close()
 
     def close(self) -> None:
-        self._folder.cleanup()
+        self._remove()
         lock, self._lock = self._lock, -1
         if lock >= 0:
             os.close(lock)

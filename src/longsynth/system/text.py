@@ -11,6 +11,7 @@ json_text     JSON on a terminal
 cell          text in a table or message that rich prints, which has its own markup
 markdown      text within a line of Markdown
 figure        text in a chart by matplotlib, which reads formulas
+html_table    a table for a notebook
 shell         one word of a shell command
 command_line  a whole longsynth command
 
@@ -21,7 +22,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 from unicodedata import category
@@ -153,3 +154,15 @@ def command_line(*words: object) -> str:
 def as_typed(number: float) -> str:
     """Return every digit of ε or δ: a rounded number would state another guarantee."""
     return repr(float(number)).removesuffix(".0")
+
+
+def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table with a caption, for `_repr_html_`. Text is escaped."""
+    from markupsafe import Markup, escape
+
+    def line(tag: str, cells: Sequence[object]) -> Markup:
+        parts = (Markup(f"<{tag}>{{}}</{tag}>").format(escape(str(cell))) for cell in cells)
+        return Markup("<tr>{}</tr>").format(Markup().join(parts))
+
+    lines = [line("th", head), *(line("td", row) for row in rows)]
+    return Markup("<table><caption>{}</caption>{}</table>").format(caption, Markup().join(lines))

@@ -11,7 +11,7 @@ from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from longsynth.system.errors import Code, Refused
+from longsynth.system.errors import Code, Refused, instead_of
 
 if TYPE_CHECKING:
     from longsynth.schema.record import Trajectories
@@ -55,22 +55,22 @@ class OutputFormat:
 OWN_WEIGHT = "Column 'weight' ('sampling_weight', if you have a column 'weight')"
 FORMATS: dict[str, OutputFormat] = {
     "cohort": OutputFormat("wide rows", f"{__name__}.cohort:COHORT"),
-    "events": OutputFormat("long rows", f"{__name__}.events:EVENTS"),
+    "events": OutputFormat("long rows", f"{__name__}.cohort:EVENTS"),
     "meds": OutputFormat("MEDS 0.4", f"{__name__}.meds:MEDS", weight="SAMPLING_WEIGHT"),
     "parts": OutputFormat("wide rows in many files, as on Spark", f"{__name__}.cohort:PARTS"),
     "csv": OutputFormat(
         "your own columns, levels and decimals as CSV",
-        f"{__name__}.own_files:CSV",
+        f"{__name__}.own:CSV",
         weight=f"{OWN_WEIGHT} of patients.csv",
     ),
     "parquet": OutputFormat(
         "the same as Parquet",
-        f"{__name__}.own_files:PARQUET",
+        f"{__name__}.own:PARQUET",
         weight=f"{OWN_WEIGHT} of patients.parquet",
     ),
     "excel": OutputFormat(
         "the same as a workbook",
-        f"{__name__}.own_files:EXCEL",
+        f"{__name__}.own:EXCEL",
         weight=f"{OWN_WEIGHT} of the sheet patients",
     ),
     "export": OutputFormat(
@@ -84,9 +84,6 @@ FORMATS: dict[str, OutputFormat] = {
 
 def output_format(name: str) -> OutputFormat:
     if name not in FORMATS:
-        raise Refused(
-            Code.FORMAT_UNKNOWN,
-            f"{name!r} is not an output format.",
-            f"Choose one of: {', '.join(FORMATS)}.",
-        )
+        problem = f"{name!r} is not an output format."
+        raise Refused(Code.FORMAT_UNKNOWN, problem, instead_of(name, FORMATS))
     return FORMATS[name]

@@ -1,8 +1,12 @@
-"""Cohort folders as longsynth writes them: sorted by patient and time, canonical columns.
+"""Cohort folders and events as longsynth writes them: canonical columns, by patient and time.
 
 In the format `parts`, each table is a folder of Parquet files with the same number of chunks each.
 A part depends only on its own patients, so parts can be written anywhere and in any order. Spark,
 Polars, DuckDB and pandas read such a folder as one table.
+
+In the format `events`, the patient table stands beside one row per observation (patient, time,
+variable, value). `longsynth import events` reads it back. A slot without observations leaves no
+trace.
 """
 
 import shutil
@@ -20,11 +24,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from longsynth.schema.file import dump
+from longsynth.schema.mapping import Source
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
-from longsynth.system.arguments import checked
 from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
+from longsynth.system.errors import checked
 from longsynth.writing import Writer
 
 CHUNKS = 16  # per part
@@ -224,4 +229,54 @@ PARTS = Writer(
     write_parts,
     people_files=lambda chunks: _parts("patients", chunks),
     other_files=lambda chunks: _parts("observations", chunks),
+)
+
+
+def write_events(folder: Path, schema: Schema, chunks: Iterable[Trajectories]) -> None:
+    (folder / "schema.yaml").write_text(dump(events_schema(schema)), encoding="utf-8")
+    write_tables(
+        folder,
+        chunks,
+        {
+            "events": lambda chunk, ids: _events(chunk, schema, ids),
+            "patients": lambda chunk, ids: patient_table(chunk, schema, ids),
+        },
+    )
+
+
+def events_schema(schema: Schema) -> Schema:
+    """The canonical schema, with each variable over time under its own name."""
+    canonical = schema.canonical()
+    named = [
+        v if v.static else v.model_copy(update={"source": Source(codes=(v.name,))})
+        for v in canonical.variables
+    ]
+    return canonical.model_copy(update={"variables": tuple(named)})
+
+
+def _events(chunk: Trajectories, schema: Schema, ids: Ints) -> pa.Table:
+    rows = long_rows(chunk, schema)
+    names = np.array([v.name for v in schema.variables], dtype=object)
+    value: pa.Array = pa.array(rows.value)
+    if any(v.levels for v in schema.variables if not v.static):  # then every value is text
+        value = value.cast(pa.string())
+        for i, variable in enumerate(schema.variables):
+            if variable.levels:
+                of_it = pa.array(rows.variable == i)
+                texts = pa.array(text_of_levels(variable.levels, rows.value), pa.string())
+                value = pa.compute.if_else(of_it, texts, value)
+    return pa.table(
+        {
+            "patient_id": ids[rows.patient],
+            "time": rows.time,
+            "variable": pa.array(names[rows.variable], pa.string()),
+            "value": value,
+        }
+    )
+
+
+EVENTS = Writer(
+    write_events,
+    people_files=lambda _: ["patients.parquet"],
+    other_files=lambda _: ["events.parquet"],
 )

@@ -26,7 +26,7 @@ from longsynth.system.errors import Code, Refused
 from longsynth.writing import Writer
 from longsynth.writing.export_cells import export_ids, export_table
 from longsynth.writing.files import Add, csv_file, csv_rows, excel_file, parquet_file
-from longsynth.writing.own_form import own_schema
+from longsynth.writing.own import own_schema
 
 WEIGHTS = "weights.csv"
 TAKEN = (WEIGHTS, "recipe.yaml", "schema.yaml", "synthetic.json", "not_for_release.md")
@@ -138,8 +138,7 @@ def _problem(table: ExportTable) -> str:
 
 def _start(recipe: Recipe, text: str) -> date:
     """The date on which all records start; any, if the recipe has no dates."""
-    columns = [column for table in recipe.tables for column in table.columns.values()]
-    if not text and not any(column.format for column in columns):
+    if not text and not recipe.has_dates:
         return date(FIRST_YEAR, 1, 1)
     try:
         start = date.fromisoformat(text)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from math import ceil, log10
 
 import numpy as np
@@ -10,8 +10,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from longsynth.schema.recipe import (
+    EXCEL_1970,
+    EXCEL_DAYS,
     LABEL_OF,
     PER_PATIENT,
+    TYPED_DATE,
     YEAR,
     Cells,
     ExportColumn,
@@ -23,13 +26,18 @@ from longsynth.schema.units import Conversion, conversion
 from longsynth.schema.variable import Variable
 from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 from longsynth.system.errors import Code, Refused
-from longsynth.writing.own_form import TIME_DECIMALS, decimals, stepped, times_in, used_slots
+from longsynth.writing.own import TIME_DECIMALS, decimals, stepped, times_in, used_slots
 
 Texts = NDArray[np.object_]  # None: an empty cell
 GOLDEN = 0.6180339887498949  # its multiples spread birthdays over the year
+MOST_DECIMALS = 15
+EXCEL_DECIMALS = 4  # of a day: 9 seconds
 HOUR = 3_600_000_000  # microseconds
 CALENDAR = np.datetime64("0001-01-02", "us"), np.datetime64("9999-12-31", "us")
-_FINEST = {"%f": 1e-6 / 3600, "%S": 1 / 3600, "%M": 1 / 60, "%H": 1.0, "%I": 1.0}  # in hours
+_FINEST = {  # in hours
+    EXCEL_DAYS: 1 / 60, "%f": 1e-6 / 3600, "%S": 1 / 3600, "%M": 1 / 60, "%H": 1.0, "%I": 1.0,
+    "%d": 24.0, "%u": 24.0, "%V": 168.0,
+}  # fmt: skip
 
 
 def export_table(
@@ -64,7 +72,8 @@ class _Rows:
         cls, table: ExportTable, recipe: Recipe, chunk: Trajectories, numbers: Ints, start: date
     ) -> "_Rows":
         """One row per slot, per observation of a long table, or per patient. Every patient has a
-        row, so that nobody is lost."""
+        row in some table, so that nobody is lost; in a long table only if no other table has
+        them, because such a row says nothing."""
         there = used_slots(chunk)[:, :, None]
         there[:, 0] |= not table.is_long
         if table.is_long:
@@ -73,7 +82,8 @@ class _Rows:
                 for cells in table.names.values()
             ]
             there = there & np.stack([*seen, np.zeros_like(seen[0])], axis=2)
-            there[:, 0, -1] = ~there.any(axis=(1, 2))
+            if all(other.is_long for other in recipe.tables):
+                there[:, 0, -1] = ~there.any(axis=(1, 2))
         elif not table.used("time"):
             there[:, 1:] = False
         patient, slot, name = np.nonzero(there)
@@ -81,9 +91,12 @@ class _Rows:
         return cls(table, recipe, chunk, numbers, begin, patient, slot, name)
 
     def stored(self, name: str, how: ExportColumn) -> pa.Array:
-        """A column as text or, in files that have types and where all cells are numbers, as
-        numbers."""
+        """A column as text or, in files that have types and where all cells are numbers or
+        dates, as these."""
         texts, decimal = self._column(name, how), self.table.decimal
+        if self.table.form != "csv" and how.format == TYPED_DATE:
+            dates = (None if text is None else datetime.fromisoformat(text) for text in texts)
+            return pa.array(list(dates), pa.timestamp("us"))
         if self.table.form == "csv" or not self._is_numeric(how):
             return pa.array(texts, pa.string())
         numbers = (None if text is None else float(text.replace(decimal, ".")) for text in texts)
@@ -91,7 +104,7 @@ class _Rows:
 
     def _is_numeric(self, how: ExportColumn) -> bool:
         if how.use not in ("variable", "static", "value"):
-            return bool(how.time_unit)
+            return bool(how.time_unit) or how.format == EXCEL_DAYS
         written = self.table.names.values() if how.use == "value" else (how,)
         variables = self.recipe.record.variables
         return all(
@@ -133,7 +146,7 @@ class _Rows:
         at = since[self.patient, self.slot] * (not at_start)
         if unit:
             return _numerals(at, TIME_DECIMALS[unit], self.table.decimal)
-        return _dates(self.start, at, how.format)
+        return _dates(self.start, at, how.format, self.table.decimal)
 
     def _born(self, how: ExportColumn) -> Texts:
         """A day that gives the age at the start of the record."""
@@ -143,7 +156,7 @@ class _Rows:
         from_first_row = not any(table.used("start") for table in self.recipe.tables)
         hours = stepped(self.chunk, 24.0)[:, 0] * from_first_row
         days = np.rint((hours - (np.floor(age) + birthday) * YEAR) / 24)
-        texts = _dates(self.start, days * 24, how.format)
+        texts = _dates(self.start, days * 24, how.format, self.table.decimal)
         born = _kept(texts, self.chunk.observed[:, 0, place])
         return np.asarray(born[self.patient])
 
@@ -151,18 +164,16 @@ class _Rows:
         """The text of what a column, or a name of a long table, holds."""
         static = isinstance(how, ExportColumn) and how.use in PER_PATIENT
         slot = 0 * self.slot if static else self.slot
+        places = _places(self.recipe, how)  # several: 121/71 is there or not by its first number
+        seen = self.chunk.observed[self.patient, slot, places[0]]
+        if not static:
+            seen = seen & (slot < self.chunk.length[self.patient])
         parts: list[Texts] = []
-        for place in _places(self.recipe, how):
+        for place in places:
             values = self.chunk.values[self.patient, slot, place]
-            seen = self.chunk.observed[self.patient, slot, place]
-            if not static:
-                seen = seen & (slot < self.chunk.length[self.patient])
-            texts = _shown(how, self.recipe.record.variables[place], values, self.table.decimal)
-            parts.append(_kept(texts, seen))
-        if not how.split:
-            return parts[0]
-        rows = zip(*parts, strict=True)
-        return _objects(how.split.join(x or "" for x in row) if any(row) else None for row in rows)
+            seen = seen & np.isfinite(values)
+            parts.append(_shown(how, self.recipe.record.variables[place], values, self.table))
+        return _kept(_objects(map(how.split.join, zip(*parts, strict=True))), seen)
 
     def _unit(self, column: str) -> Texts:
         """The unit of the cells that this column stands beside."""
@@ -193,27 +204,29 @@ def _places(recipe: Recipe, cells: Cells) -> list[int]:
     return [names.index(name) for name in cells.variables]
 
 
-def _shown(how: Cells, variable: Variable, values: Floats, decimal: str) -> Texts:
+def _shown(how: Cells, variable: Variable, values: Floats, table: ExportTable) -> Texts:
     """Words for levels, or numbers in the export's unit."""
+    most = MOST_DECIMALS if how.decimals is None else how.decimals
     if variable.levels is not None:
         words = _spelled(how, variable.levels)
         place = np.clip(np.nan_to_num(np.rint(values)), 0, len(words) - 1)
         return np.asarray(words[place.astype(np.int64)])
     if how.levels:
         meanings = {float(meant): written for written, meant in reversed(how.levels.items())}
-        numerals = _numerals(values, decimals(variable), decimal)
+        numerals = _numerals(values, min(decimals(variable), most), table.decimal)
         pairs = zip(values.tolist(), numerals, strict=True)
         return _objects(meanings.get(value, numeral) for value, numeral in pairs)
-    texts = _in_unit(values, how.unit or variable.unit, variable, decimal)
+
+    def written(unit: str) -> Texts:
+        numbers, places = _converted(values, unit, variable)
+        return _numerals(numbers, min(places, most), table.decimal)
+
+    texts = written(how.unit or variable.unit)
     for rule in how.rules:  # a number beyond the limit would be read in the rule's unit
         numbers = _converted(values, how.unit or variable.unit, variable)[0]
         beyond = numbers > rule.above if rule.above is not None else numbers < (rule.below or 0)
-        texts = np.where(beyond, _in_unit(values, rule.unit, variable, decimal), texts)
+        texts = np.where(beyond, written(rule.unit), texts)
     return texts
-
-
-def _in_unit(values: Floats, unit: str, variable: Variable, decimal: str) -> Texts:
-    return _numerals(*_converted(values, unit, variable), decimal)
 
 
 def _converted(values: Floats, unit: str, variable: Variable) -> tuple[Floats, int]:
@@ -250,7 +263,7 @@ def _step(date_format: str) -> float:
     return next((hours for mark, hours in _FINEST.items() if mark in date_format), 24.0)
 
 
-def _dates(start: np.datetime64, hours: Floats, date_format: str) -> Texts:
+def _dates(start: np.datetime64, hours: Floats, date_format: str, decimal: str) -> Texts:
     first, last = (float((limit - start) / np.timedelta64(1, "h")) for limit in CALENDAR)
     if hours.size and not first < hours.min() <= hours.max() < last:
         raise Refused(
@@ -258,6 +271,9 @@ def _dates(start: np.datetime64, hours: Floats, date_format: str) -> Texts:
             "some dates would lie outside the years 1 to 9999.",
             "Choose another start date, or smaller bounds of max_gap and age.",
         )
+    if date_format == EXCEL_DAYS:
+        first_day = (start - np.datetime64(0, "us")) / np.timedelta64(1, "D") + EXCEL_1970
+        return _numerals(first_day + hours / 24, EXCEL_DECIMALS * bool((hours % 24).any()), decimal)
     moments = start + np.rint(hours * HOUR).astype("timedelta64[us]")
     return _objects(moment.strftime(date_format) for moment in moments.astype(object))
 

@@ -8,6 +8,7 @@ import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
@@ -20,6 +21,7 @@ from longsynth.writing.cohort import parquet_writer
 Add = Callable[[pa.Table], None]
 ABOVE = "synthetic patients"  # in each line above the header
 EXCEL_ROWS = 1_048_576  # of a sheet
+FIRST_YEAR = 1900  # after which Excel's days are clear
 BLOCK = 1 << 20
 LONGEST_SHEET = 1 << 33  # bytes of a sheet that are searched for rows
 MIDNIGHT = (1980, 1, 1, 0, 0, 0)  # the first date that a ZIP file can hold
@@ -132,7 +134,9 @@ class _Header:
 
 
 def _cell(sheet: Any, value: object) -> object:
-    """A text that starts with = is no formula."""
+    """A text that starts with = is no formula, and Excel has no dates before 1900."""
+    if isinstance(value, datetime) and value.year <= FIRST_YEAR:
+        return f"{value:%Y-%m-%d %H:%M:%S}"
     if not (isinstance(value, str) and value.startswith("=")):
         return value
     from openpyxl.cell import WriteOnlyCell

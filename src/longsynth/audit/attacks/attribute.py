@@ -26,8 +26,8 @@ class _Secret:
     above: float
     hidden: list[int]
 
-    def of(self, rows: Floats) -> Bools:
-        return np.asarray(rows[:, self.column] > self.above)
+    def of(self, points: Floats) -> Bools:
+        return np.asarray(points[:, self.column] > self.above)
 
 
 def attribute_scores(
@@ -87,7 +87,7 @@ def _hits(
 ) -> tuple[Floats, Floats, Floats]:
     """Right or wrong for members, for control patients, and for a majority guess on members."""
     scale = Scale(outsiders)
-    known = [np.delete(scale(rows), secret.hidden, axis=1) for rows in (members, outsiders)]
+    known = [np.delete(scale(points), secret.hidden, axis=1) for points in (members, outsiders)]
     among, answers = np.delete(scale(generated), secret.hidden, axis=1), secret.of(generated)
     right = [
         answers[nearest(asked, among)[1][:, 0]] == secret.of(truth)

@@ -145,8 +145,8 @@ class _Distance:
     def __call__(self, cohort: Trajectories) -> Floats:
         return self._of(records(self._schema, cohort))
 
-    def _of(self, rows: Floats) -> Floats:
-        return np.asarray(np.sqrt(((self._scale(rows) - self._target) ** 2).sum(axis=1)))
+    def _of(self, points: Floats) -> Floats:
+        return np.asarray(np.sqrt(((self._scale(points) - self._target) ** 2).sum(axis=1)))
 
 
 # Computed from fits with and without planted canaries.

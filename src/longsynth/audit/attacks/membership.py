@@ -29,8 +29,8 @@ class Scale:
         # a column that does not vary keeps its public unit: a record that differs in it is far away
         self._spread = np.where(spread > 1e-9, spread, 1.0)
 
-    def __call__(self, rows: Floats) -> Floats:
-        return np.asarray(rows / self._spread)
+    def __call__(self, points: Floats) -> Floats:
+        return np.asarray(points / self._spread)
 
 
 def nearest(asked: Floats, among: Floats, k: int = 1) -> tuple[Floats, np.ndarray]:

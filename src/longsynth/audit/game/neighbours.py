@@ -251,8 +251,8 @@ def _pairwise(plan: Plan, candidates: Sequence[Candidate]) -> Floats:
     for line, entry in enumerate(plan.ledger.entries):
         scale = sqrt(entry.statistic.sensitivity_squared)
         origin = candidates[0].requests[line].sums
-        rows = np.stack([one.requests[line].sums - origin for one in candidates]) / scale
-        gram = rows @ rows.T
+        apart = np.stack([one.requests[line].sums - origin for one in candidates]) / scale
+        gram = apart @ apart.T
         norms = np.diag(gram)
         squares.append(norms[:, None] + norms[None, :] - 2 * gram)
     return np.stack(squares)

@@ -1,14 +1,14 @@
 """The verdict: the trials of each test become μ̂ and bounds on ε, and sentences say what contradicts
-the claim. No sentence means that nothing does."""
+the claim. No sentence means that nothing does. `GameReport` holds all of it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
-from math import sqrt
+from math import inf, isfinite, sqrt
+from typing import Any, Literal
 
-from longsynth.audit.game.bounds import counted_epsilon, gaussian_epsilon, separation
 from longsynth.audit.game.neighbours import Pair, WorstPairs, squared_length
-from longsynth.audit.game.report import BUNDLE, GameRow, MeasuredNoise, Played
+from longsynth.audit.game.trials import counted_epsilon, gaussian_epsilon, separation
 from longsynth.plan import Plan
 from longsynth.privacy.budget import epsilon_of
 from longsynth.privacy.ledger import Ledger
@@ -20,6 +20,86 @@ FALSE_ALARM = 1e-4  # chance that a whole table fails though every claim is true
 TIGHT = 0.95  # of μ, reached by a pair: then μ̂ must show it
 LEAST = 0.9  # of μ, on a tight pair
 FAR = 4.75  # standard errors below what a tight pair reaches: not by chance, in any of the rows
+BUNDLE = "whole bundle"  # stands in a row's `line` where all lines are played together
+
+Played = Literal["noise redrawn", "real fits"]
+
+
+@dataclass(frozen=True, slots=True)
+class GameRow:
+    """One test, played many times."""
+
+    line: str
+    pair: str  # the line's own worst pair, or the bundle's
+    played: Played
+    noise: str
+    trials: int  # per side
+    mu_claimed: float  # μ = √(2ρ)
+    attained: float  # share of μ that the pair reaches, if the noise is as claimed
+    tight: bool  # near enough to 1 that a smaller μ̂ is a finding
+    mu: float  # μ̂, measured
+    mu_error: float  # one standard error
+    enough: bool  # trials for that error to be at most .03 μ
+    epsilon_claimed: float
+    epsilon_gaussian: float  # at least this, at 95 %, if the statistic is normal
+    epsilon_counted: float  # at least this, at 95 %, by Clopper-Pearson: assumes nothing
+    mu_surely: float  # μ is at least this, at the confidence of a verdict
+    epsilon_surely: float  # ε likewise, counted
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredNoise:
+    """The noise on one line as it was drawn, in units of the claimed σ. The auditor knows the exact
+    sums, so every number's noise can be measured."""
+
+    line: str
+    noise: str
+    fits: int
+    numbers: int
+    measured: float  # of all numbers together; 1 is as claimed
+    error: float  # one standard error
+    lowest: float  # of a single number
+    highest: float
+    chance: float  # of a value as far from 1, in all or in one number, if the claim is true
+
+
+@dataclass(frozen=True, slots=True)
+class GameReport:
+    method: str
+    patients: int
+    epsilon: float
+    delta: float
+    accounting: str
+    seed: int
+    rows: tuple[GameRow, ...]
+    spreads: tuple[MeasuredNoise, ...]
+    failures: tuple[str, ...]  # sentences; none if nothing contradicts the claim
+
+    @property
+    def holds(self) -> bool:
+        return not self.failures
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values. Infinite values, as without noise, are null."""
+        content = asdict(self) | {"holds": self.holds}
+        content["rows"] = [_finite(row) for row in content["rows"]]
+        return content | {"failures": list(self.failures)}
+
+
+def read_report(content: dict[str, Any]) -> GameReport:
+    """Return the report that `as_json` wrote."""
+    fields = {name: content[name] for name in GameReport.__slots__}
+    fields["rows"] = tuple(GameRow(**_infinite(row)) for row in content["rows"])
+    fields["spreads"] = tuple(MeasuredNoise(**line) for line in content["spreads"])
+    return GameReport(**fields | {"failures": tuple(content["failures"])})
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    return {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in row.items()}
+
+
+def _infinite(row: dict[str, Any]) -> dict[str, Any]:
+    return {k: inf if v is None else v for k, v in row.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +210,7 @@ def exact_findings(plan: Plan, worst: WorstPairs) -> Iterator[str]:
             )
         sigma = min(pair.requests_one[line].sigma for pair in pairs)
         if sigma <= 0 or moved > 2 * rho * Fraction(sigma) ** 2:
-            reached = sqrt(moved) / sigma if sigma > 0 else float("inf")
+            reached = sqrt(moved) / sigma if sigma > 0 else inf
             yield (
                 f"'{name}': one patient moves the sums by {reached:.4g} σ of the noise that the "
                 f"fit asks for, where the claim allows μ = {sqrt(2 * rho):.4g}"

@@ -3,6 +3,10 @@
 The executors read both tables, bring them together by patient, sort them, and keep them on their
 disks until the cohort is closed. Each pass of a fit sends them the kernel, the schema and what is
 already released, and receives one exact sum.
+
+Synthetic patients are generated there too: each executor generates parts and writes them to a
+folder. Each chunk has its own seed, and a part is a fixed number of chunks, so the files are the
+same as those of a single machine.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,22 +20,30 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from longsynth.engines.distributed import Facts
-from longsynth.engines.kernel import Contributions
-from longsynth.engines.spark import executor
-from longsynth.engines.spark.executor import TOTALS, Totals
+from longsynth.engines import Contributions, Facts
+from longsynth.engines.spark import ask, executor
+from longsynth.engines.spark.executor import TOTALS, Batches, Totals
 from longsynth.engines.spark.frames import read_table
-from longsynth.engines.spark.session import ask
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
-from longsynth.reading.cells import cohort_columns, unread_cells, unread_labels
 from longsynth.reading.cohort_folder import cohort_schema
-from longsynth.reading.columns import Types, people_roles, row_roles
+from longsynth.reading.columns import (
+    Types,
+    cohort_columns,
+    people_roles,
+    row_roles,
+    unread_cells,
+    unread_labels,
+)
 from longsynth.reading.records import Cohort
 from longsynth.reading.session import require_distinct
+from longsynth.sample import CHUNK, sample_chunks
+from longsynth.sampling.model import Model
+from longsynth.sampling.where import Where, as_texts
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Code, Refused
 from longsynth.system.origin import VERSION
+from longsynth.writing.cohort import CHUNKS, part_file, remove_unfinished, write_part, write_schema
 
 PATIENTS_PER_PARTITION = 20_000
 _SPARK = {pa.int32(): "int", pa.int64(): "long", pa.float64(): "double", pa.binary(): "binary"}
@@ -118,9 +130,9 @@ class SparkCohort:
         work = partial(executor.tally_patients, schema=self.schema, tally=count)
         return _added("count patients", self._sorted, work, self.partitions).total
 
-    def counted(self, rows: Mapping[str, str], people: Mapping[str, str]) -> dict[str, int]:
+    def counted(self, of_rows: Mapping[str, str], of_people: Mapping[str, str]) -> dict[str, int]:
         """Evaluate SQL counts over the stored cells of both tables, by name. Not for release."""
-        tables = ((self._rows, rows), (self._people, people))
+        tables = ((self._rows, of_rows), (self._people, of_people))
         totals = [(_cell_counts(*table, counts), counts) for table, counts in tables if counts]
         return {name: total.count(name) for total, counts in totals for name in counts}
 
@@ -212,3 +224,51 @@ def _added(doing: str, frame: DataFrame, work: executor.Work, partitions: int = 
             "Install the same version everywhere.",
         )
     return totals
+
+
+def write_on_spark(
+    spark: SparkSession,
+    folder: Path,
+    model: Model,
+    patients: int,
+    *,
+    seed: int,
+    where: Where | None = None,
+) -> None:
+    """Generate and write patients in parts. Executors must see `folder` under the same path."""
+    parts = -(-patients // (CHUNK * CHUNKS))
+    next(sample_chunks(model, 1, seed=seed, where=where))  # refuse here, not on an executor
+    work = partial(
+        _write, folder=folder, model=model, patients=patients, seed=seed, where=as_texts(where)
+    )
+    numbers = ask("plan the parts", lambda: spark.range(0, parts, 1, parts))
+    counts: pa.Table = ask(
+        f"generate patients into {folder}",
+        lambda: numbers.mapInArrow(executor.guarded(work), "patients long").toArrow(),
+    )
+    written = [folder / part_file(t, n) for t in ("patients", "observations") for n in range(parts)]
+    if sum(counts.column("patients").to_pylist()) != patients or not all(map(Path.exists, written)):
+        raise Refused(
+            Code.OUTPUT_NOT_WRITTEN,
+            f"{folder} lacks parts that executors wrote.",
+            "Choose a folder that every machine of the cluster sees under the same path.",
+        )
+    remove_unfinished(folder)
+    write_schema(folder, model.schema)
+
+
+def _write(
+    batches: Batches,
+    *,
+    folder: Path,
+    model: Model,
+    patients: int,
+    seed: int,
+    where: list[str],
+) -> Batches:
+    for batch in batches:
+        for part in batch.column("id").to_pylist():
+            chunks = range(part * CHUNKS, min((part + 1) * CHUNKS, -(-patients // CHUNK)))
+            some = sample_chunks(model, patients, seed=seed, where=where, chunks=chunks)
+            number = write_part(folder, model.schema, some, part=part, first=chunks[0] * CHUNK + 1)
+            yield pa.RecordBatch.from_pydict({"patients": [number]})

@@ -15,9 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb import DuckDBPyConnection
 
-from longsynth.engines.distributed import Facts
-from longsynth.engines.kernel import Contributions, added, batch_sums
-from longsynth.engines.spark.session import FAILURE
+from longsynth.engines import Contributions, Facts, added, batch_sums
+from longsynth.engines.spark import FAILURE
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
 from longsynth.reading.columns import Types
@@ -27,8 +26,8 @@ from longsynth.reading.session import connect
 from longsynth.reading.slots import Grouped, placed
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Bools, Ints
+from longsynth.system.errors import without_cells
 from longsynth.system.origin import VERSION
-from longsynth.system.reader_errors import without_cells
 
 Batches = Iterator[pa.RecordBatch]
 Work = Callable[[Batches], Batches]

@@ -11,12 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from longsynth.engines.spark.session import ask
+from longsynth.engines.spark import ask
 from longsynth.reading.cohort_folder import no_table
 from longsynth.reading.columns import TEXT, Roles, Types, accepted_types, require_columns
 from longsynth.reading.parquet import LONGEST, is_stamp, stored_types
-from longsynth.system.errors import Code, CohortError
-from longsynth.system.reader_errors import without_cells
+from longsynth.system.errors import Code, CohortError, without_cells
 
 READ_AS = {
     **dict.fromkeys((pa.int8(), pa.int16(), pa.int32()), spark_types.IntegerType()),

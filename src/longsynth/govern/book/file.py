@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
-from longsynth.govern.book.events import FORMAT
+from longsynth.govern.book.entries import FORMAT
 from longsynth.system.errors import Code, Refused
 from longsynth.system.folders import not_written
 from longsynth.system.text import command_line

@@ -44,7 +44,7 @@ class CopulaScore(PrivateMethod):
         square matrices with a side of all channels in all slots."""
         channels, groups = channel_number(schema), len(Lags(schema.slots, 1).groups)
         side, fitted = schema.slots * channels, groups * channels**3
-        strata, simulated = 4 * len(schema.sites), min(max(patients, FEWEST), MOST)
+        strata, simulated = len(schema.strata), min(max(patients, FEWEST), MOST)
         return Work(
             MATRICES * side * (side + simulated + strata) + FACTORS * fitted,
             PROJECTED * side**3 + EXPLAINED * strata * side**2 + SEARCHED * fitted,

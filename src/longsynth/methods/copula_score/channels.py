@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from longsynth.encoding.record import Records, lengths, observed_cells
+from longsynth.encoding.record import lengths, observed_cells
 from longsynth.encoding.scaling import Scaling
 from longsynth.methods.copula_score.cells import (
     USUAL_SCALE,
@@ -18,6 +18,7 @@ from longsynth.methods.copula_score.cells import (
     code_number,
     past_end,
 )
+from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 
@@ -65,7 +66,7 @@ class Coding:
         self._gaps = Codes((first, *[later] * (schema.slots - 1)))
         self._past_end = np.array([past_end(cells) for cells in variables], np.int32)
 
-    def of(self, batch: Records) -> Coded:
+    def of(self, batch: Trajectories) -> Coded:
         schema, n = self.schema, batch.patients
         observed = observed_cells(batch, schema).reshape(n, -1)
         unit = self.scaling.unit(batch.values).reshape(n, -1)

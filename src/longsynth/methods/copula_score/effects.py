@@ -30,30 +30,30 @@ PLACES = (0.02, 0.05, 0.1, 0.2, 0.4)  # prior deviations by site and group, aver
 @dataclass(frozen=True)
 class Effects:
     trend: Floats  # (P, m)
-    event: Floats  # (P, m): event less no event
-    place: Floats  # (sites · groups, m): level of each, about zero
+    event: Floats  # (E - 1, P, m): each other level of the event less the first
+    place: Floats  # (places, m): level of each, about zero
 
-    def means(self, strata: Ints, event_share: float, slots: int) -> Floats:
-        """(S, T, m): the latent mean of each stratum."""
-        contrast = strata[:, 2] - event_share
+    def means(self, events: Ints, places: Ints, shares: Floats, slots: int) -> Floats:
+        """(S, T, m): the latent mean of each stratum, from its event (S,), its places (S, places)
+        and the shares of the events (E,)."""
+        contrast = np.eye(len(shares))[events][:, 1:] - shares[1:]  # (S, E - 1)
         trend = np.vstack(
             [np.zeros_like(self.trend[:1]), self.trend[1:]]
         )  # no level: ranks have none
-        shapes = trend + contrast[:, None, None] * self.event  # (S, P, m)
-        place = self.place[strata[:, 0] * 2 + strata[:, 1]]
+        shapes = trend + np.tensordot(contrast, self.event, 1)  # (S, P, m)
         over_time = np.einsum("spm,pt->stm", shapes, time_shapes(slots))
-        return np.asarray(over_time + place[:, None, :])
+        return np.asarray(over_time + (places @ self.place)[:, None, :])
 
 
 @dataclass(frozen=True)
 class EffectSums:
     """Released means over patients, and the deviation of their noise."""
 
-    by_event: Floats  # (2, P, m)
-    by_place: Floats  # (sites · groups, m): level only
+    by_event: Floats  # (E, P, m)
+    by_place: Floats  # (places, m): level only
     noise: float
     place_noise: float
-    score_by_event: Floats  # (2, P)
+    score_by_event: Floats  # (E, P)
     score_noise: Floats  # (P,)
 
 
@@ -64,9 +64,9 @@ class EffectInputs:
     gains: Floats  # (m,): channel per unit of its latent mean
     loadings: Floats  # (m, 2): on severity, and on what else masks and gaps share
     score: Floats  # (m,): weights of the severity score
-    usage: Floats  # (2, m, P, P): shape × shape over the slots that a channel has, by event
-    event_share: float
-    place_shares: Floats  # (sites · groups,)
+    usage: Floats  # (E, m, P, P): shape × shape over the slots that a channel has, by event
+    event_shares: Floats  # (E,)
+    place_shares: Floats  # (places,)
     moving: Floats  # (m,): 1, or 0 for a static channel
     spread: Floats  # (P, m, m): of one patient's features, which differ by chance beside all noise
     latent_spread: Floats  # (P, m, m): the same of latent features, before cells hide a part
@@ -74,26 +74,27 @@ class EffectInputs:
 
 
 def design(inputs: EffectInputs) -> tuple[Floats, Floats]:
-    """Return the linear maps from (trend, event) (2·P·m,) to sums by event, and to scores."""
-    shares = np.array([1 - inputs.event_share, inputs.event_share])
-    contrast = np.array([-inputs.event_share, 1 - inputs.event_share])
+    """Return the linear maps from (trend, event) (E·P·m,) to sums by event, and to scores."""
+    shares = inputs.event_shares
+    contrast = np.eye(len(shares))[:, 1:] - shares[1:]  # (E, E - 1)
     m, shapes = inputs.usage.shape[1:3]
     rows = []
-    for y in (0, 1):
+    for y in range(len(shares)):
         here = shares[y] * inputs.usage[y] * inputs.gains[:, None, None]  # (m, P, P)
         map_ = np.einsum("apq,ab->paqb", here, np.eye(m)).reshape(shapes * m, shapes * m)
-        rows.append(np.hstack([map_, contrast[y] * map_]))
+        rows.append(np.hstack([map_, *(c * map_ for c in contrast[y])]))
     full = np.vstack(rows)
-    return full, np.kron(np.eye(2 * shapes), inputs.score) @ full
+    return full, np.kron(np.eye(len(shares) * shapes), inputs.score) @ full
 
 
 def expected(effects: Effects, inputs: EffectInputs) -> tuple[Floats, Floats, Floats]:
-    """Return what the effects imply: sums by event (2, P, m), scores (2, P), levels by place."""
-    shapes, m = effects.trend.shape
+    """Return what the effects imply: sums by event (E, P, m), scores (E, P), levels by place."""
+    (shapes, m), events = effects.trend.shape, len(inputs.event_shares)
     full, score = design(inputs)
     both = np.concatenate([effects.trend.ravel(), effects.event.ravel()])
     by_place = inputs.place_shares[:, None] * _level_usage(inputs) * inputs.gains * effects.place
-    return (full @ both).reshape(2, shapes, m), (score @ both).reshape(2, shapes), by_place
+    sums = (full @ both).reshape(events, shapes, m)
+    return sums, (score @ both).reshape(events, shapes), by_place
 
 
 def posterior_effects(
@@ -102,10 +103,10 @@ def posterior_effects(
     """Return the posterior mean, averaged over these widths along the loadings."""
     from scipy.linalg import block_diag  # here, to keep planning fast
 
-    shapes, m = sums.by_event.shape[1:]
+    events, shapes, m = sums.by_event.shape
     full, score = design(inputs)
     released = np.concatenate([sums.by_event.ravel(), sums.score_by_event.ravel()])
-    noise = np.concatenate([np.full(len(full), sums.noise), np.tile(sums.score_noise, 2)])
+    noise = np.concatenate([np.full(len(full), sums.noise), np.tile(sums.score_noise, events)])
     maps = np.vstack([full, score])
     doubt = np.diag(noise**2) + _by_chance(inputs)
     moves = np.ones((shapes, m))
@@ -115,18 +116,21 @@ def posterior_effects(
     along_loadings = (inputs.loadings * ASIDE) @ inputs.loadings.T
     over_time = np.kron(_shape_prior()[:shapes, :shapes], along_loadings)
     both_move = np.outer(moves.ravel(), moves.ravel())
-    prior = np.diag(np.concatenate([trend_sd**2, np.zeros(shapes * m)]))
+    size = shapes * m
+    prior = np.diag(np.concatenate([trend_sd**2, np.zeros((events - 1) * size)]))
     means, evidence = [], []
     for along, apart in product(widths, APART):  # the narrower, the likelier: by its root
         direction = along**2 * over_time
         own = apart**2 * block_diag(*inputs.latent_spread)
-        prior[shapes * m :, shapes * m :] = (direction + own) * both_move
+        for level in range(1, events):
+            here = slice(level * size, (level + 1) * size)
+            prior[here, here] = (direction + own) * both_move
         lower = np.linalg.cholesky(maps @ prior @ maps.T + doubt)
         half = np.linalg.solve(lower, released)
         evidence.append(-(half @ half) / 2 - np.log(np.diag(lower)).sum() - np.log(apart) / 2)
         means.append(prior @ maps.T @ np.linalg.solve(lower.T, half))
-    trend, event = _averaged(means, evidence).reshape(2, shapes, m)
-    return Effects(trend, event, _places(sums, inputs))
+    trend, *event = _averaged(means, evidence).reshape(events, shapes, m)
+    return Effects(trend, np.reshape(event, (events - 1, shapes, m)), _places(sums, inputs))
 
 
 def _averaged(values: list[Floats], evidence: list[float]) -> Floats:
@@ -142,20 +146,19 @@ def _shape_prior() -> Floats:
 
 def _by_chance(inputs: EffectInputs) -> Floats:
     """Covariance of the sums by event and scores over another draw of as many patients."""
-    shapes, m = inputs.spread.shape[:2]
-    blocks = np.zeros((2 * shapes * m, 2 * shapes * m))
-    for y, share in enumerate((1 - inputs.event_share, inputs.event_share)):
+    (shapes, m), events = inputs.spread.shape[:2], len(inputs.event_shares)
+    blocks = np.zeros((events * shapes * m, events * shapes * m))
+    for y, share in enumerate(inputs.event_shares):
         for p in range(shapes):
             here = slice((y * shapes + p) * m, (y * shapes + p + 1) * m)
             blocks[here, here] = share * inputs.spread[p] / inputs.patients
-    both = np.vstack([np.eye(len(blocks)), np.kron(np.eye(2 * shapes), inputs.score)])
+    both = np.vstack([np.eye(len(blocks)), np.kron(np.eye(events * shapes), inputs.score)])
     return np.asarray(both @ blocks @ both.T)
 
 
 def _level_usage(inputs: EffectInputs) -> Floats:
     """(m,): slots that a channel has, of all."""
-    level = inputs.usage[:, :, 0, 0]
-    return np.asarray((1 - inputs.event_share) * level[0] + inputs.event_share * level[1])
+    return np.asarray(inputs.event_shares @ inputs.usage[:, :, 0, 0])
 
 
 def _places(sums: EffectSums, inputs: EffectInputs) -> Floats:
@@ -168,4 +171,5 @@ def _places(sums: EffectSums, inputs: EffectInputs) -> Floats:
         evidence.append(-(sums.by_place**2 / variance + np.log(variance)).sum() / 2)
         levels.append(width**2 * gain * sums.by_place / variance)
     places = _averaged(levels, evidence)
-    return np.asarray(places - inputs.place_shares @ places)
+    shares = inputs.place_shares / inputs.place_shares.sum()
+    return np.asarray(places - shares @ places)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from longsynth.methods.copula_score.courses import slow_memory
 from longsynth.methods.copula_score.features import Lags
 from longsynth.system.arrays import Bools, Floats, Ints
 
@@ -14,7 +15,6 @@ VALUE_SD, MARK_SD, REST_SD = 0.8, 0.1, 0.4  # priors of loadings, on the scale o
 OWN_SD = 0.6  # and of what a channel keeps of itself, beside others of its kind
 SLACK = 0.05  # what a factor may miss without being pulled
 MOST_TAU = 0.3  # largest deviation of a correlation from the factors', in one block type
-SLOW = 0.98  # correlation of neighbouring slots of a slow variable, at least
 EVALUATIONS = 40  # of the misfit, at most
 STEP = 1e-6  # of differences in the few parameters of time
 
@@ -36,7 +36,7 @@ class FactorModel:
 
     lags: Lags
     values: int  # V: the first channels; the rest belong to the second factor
-    static: Bools  # (m,)
+    static: Bools  # (m,): the same in every slot
     slow: Bools  # (m,): known to change little from slot to slot
 
     @property
@@ -196,7 +196,7 @@ def shrunk_blocks(
     lags, m = model.lags, model.lags.channels
     known = np.zeros(released.shape, bool)
     known[0] = np.eye(m, dtype=bool)
-    known[:, np.diag_indices(m)[0], np.diag_indices(m)[1]] |= model.static
+    known[:, np.diag_indices(m)[0], np.diag_indices(m)[1]] |= model.static | model.slow
     upper = np.triu(np.ones((m, m), bool)) & ~known
     weight = 1 / np.sqrt(noise**2 + SLACK**2)[upper]
 
@@ -212,16 +212,15 @@ def shrunk_blocks(
     first = _first_guess(released, model) if start is None else start
     fit = least_squares(misfit, first, jac=slope, method="trf", max_nfev=EVALUATIONS)
     fitted = model.expected(fit.x)
+    for j in np.flatnonzero(model.slow):
+        fitted[:, j, j] = slow_memory(released[:, j, j], noise[:, j, j], lags)
     middle = fitted if toward_factors else np.zeros_like(fitted)
     apart = released - np.tensordot(lags.membership, middle, 1)
     kept = np.where(known, 0.0, _kept(apart, noise, upper, model))
     correlations = np.clip(middle + lags.spread(kept), -0.99, 0.99)
     correlations[0][np.diag_indices(m)] = 1.0
-    still = np.flatnonzero(model.static)
-    correlations[:, still, still] = 1.0
-    steady = np.flatnonzero(model.slow & ~model.static)
-    least = SLOW ** np.arange(lags.slots)[:, None]
-    correlations[:, steady, steady] = np.maximum(correlations[:, steady, steady], least)
+    steady = np.flatnonzero(model.static | model.slow)
+    correlations[:, steady, steady] = fitted[:, steady, steady]
     return Blocks(fit.x, model.loadings(fit.x), fitted, correlations)
 
 

@@ -11,12 +11,14 @@ from numpy.random import Generator
 
 from longsynth.encoding.scaling import Scaling
 from longsynth.methods.copula_score.cells import Marginal
+from longsynth.methods.copula_score.courses import held
 from longsynth.sampling.auxiliary import repaired
 from longsynth.sampling.model import SharedDraw
 from longsynth.sampling.moments import Spectrum
 from longsynth.sampling.score import Draws, ScorePath
-from longsynth.sampling.strata import Strata, strata_of
+from longsynth.sampling.strata import Strata, masses_from_tables, strata_of
 from longsynth.schema.record import Layout
+from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Bools, Floats, Ints
 
 LEAST_EIGEN = 1e-4
@@ -82,7 +84,7 @@ class Balanced:
     def __call__(self, stratum: Ints, times: Floats, rng: Generator) -> Draws:
         """In float32: a record has fewer digits, and the products take half the time."""
         noise = rng.standard_normal((len(stratum), len(times))).astype(np.float32)
-        event = np.eye(2, dtype=np.float32)[self.events[stratum]]
+        event = np.eye(self.events.max() + 1, dtype=np.float32)[self.events[stratum]]
         number = event.sum(axis=0)[:, None]
         means = event.T @ noise / np.maximum(number, 1)
         noise -= event @ np.where(number >= FEWEST, means, 0)
@@ -148,7 +150,7 @@ class Map:
 class LatentLengths:
     """Lengths by their own channel, each event with its own distribution."""
 
-    maps: tuple[Map, Map]  # without and with the event
+    maps: tuple[Map, ...]  # for each level of the event
     events: Ints  # (S,): the event of each stratum
     slots: int
 
@@ -156,7 +158,7 @@ class LatentLengths:
         """Return slots in use (n,)."""
         lengths = np.empty(len(shared.stratum), np.int64)
         event = self.events[shared.stratum]
-        for y in (0, 1):
+        for y in range(len(self.maps)):
             unit = self.maps[y].unit(shared.latent[event == y, 0, -1])
             lengths[event == y] = np.rint((unit + 1) / 2 * self.slots)
         return lengths
@@ -166,12 +168,14 @@ class LatentLengths:
 class Values:
     maps: tuple[Map, ...]
     scaling: Scaling
+    constant: Bools  # (V,): the same value in every slot
 
     def draw(self, shared: Drawing, rng: Generator) -> Floats:
         """Return values (n, T, V) in clinical units."""
         unit = np.empty((*shared.latent.shape[:2], len(self.maps)))
         for v, to_unit in enumerate(self.maps):
-            unit[:, :, v] = to_unit.unit(shared.latent[:, :, v])
+            slots = slice(0, 1) if self.constant[v] else slice(None)
+            unit[:, :, v] = to_unit.unit(shared.latent[:, slots, v])
         return self.scaling.from_unit(unit)
 
 
@@ -213,9 +217,10 @@ def toeplitz(blocks: Floats) -> Floats:
     return np.asarray(blocks[lag].transpose(0, 2, 1, 3).reshape(slots * m, slots * m))
 
 
-def within(correlations: Floats, means: Floats, mass: Floats) -> Spectrum:
+def within(correlations: Floats, means: Floats, mass: Floats, steady: Bools) -> Spectrum:
     """Return Σ̂ within strata: all correlations less what the strata's means (S, T, m) explain,
-    pooled over time, as a covariance."""
+    pooled over time, as a covariance. Steady channels (m,) keep their own correlations as they
+    are."""
     slots, m = means.shape[1:]
     explained = np.zeros_like(correlations)
     for lag in range(slots):
@@ -225,7 +230,13 @@ def within(correlations: Floats, means: Floats, mass: Floats) -> Spectrum:
     left = correlations - explained
     room = np.maximum(np.diag(left[0]), 0.1)  # however strong the effects, patients differ
     left[0][np.diag_indices(m)] = room
-    return Spectrum(*np.linalg.eigh(_nearest(toeplitz(left), np.tile(room, slots))))
+    memory = np.diagonal(correlations, axis1=1, axis2=2) * room  # (T, m)
+    left[:, steady, steady] = memory[:, steady]
+    possible = _nearest(toeplitz(left), np.tile(room, slots))
+    if steady.any():
+        possible = held(possible, memory, steady)
+    values, vectors = np.linalg.eigh(possible)
+    return Spectrum(np.maximum(values, 0.0), vectors)
 
 
 def _nearest(matrix: Floats, diagonal: Floats) -> Floats:
@@ -254,13 +265,15 @@ def event_share(released: float, noise: float) -> float:
     return float(weight @ RATES / weight.sum())
 
 
-def masses(share: float, counts: Floats, noise: float, strata: Ints) -> Floats:
-    """(S,): places by their counts; events as rare in each as everywhere, as far as the noise on
-    the counts leaves it open (positive-part James-Stein)."""
-    table = counts.reshape(-1, 2)  # (sites · groups, event)
+def masses(events: Floats, counts: Floats, noise: float, schema: Schema) -> Floats:
+    """(S,): places by their counts; events (E,) as rare in each as everywhere, as far as the noise
+    on the counts leaves it open (positive-part James-Stein)."""
+    if schema.counted_in_pairs:
+        mass = masses_from_tables(counts, noise, schema).reshape(-1, len(events))
+        return np.asarray((mass * (events / mass.sum(axis=0))).ravel())
+    table = counts.reshape(-1, len(events))  # (sites · groups, event)
     place = np.maximum(table.sum(axis=1), 0.2 * noise)
     place = place / place.sum()
-    events = np.array([1 - share, share])
     expected = place[:, None] * events
     apart = table / max(table.sum(), 1e-9) - expected
     apart -= apart.mean(axis=0)
@@ -275,7 +288,7 @@ def masses(share: float, counts: Floats, noise: float, strata: Ints) -> Floats:
 def synthesis(mass: Floats, strata: Ints, protected: Bools, floor: float, balance: float) -> Strata:
     """Return where to draw patients: events at least a public part of them, and no protected
     stratum below its floor; weights restore the population."""
-    event = strata[:, 2] == 1
+    event = strata[:, 2] > 0
     events = mass[event].sum()
     wanted = min(max(events, balance), 1.0)
     draw = mass.copy()

@@ -18,6 +18,7 @@ from longsynth.bundle import Bundle
 from longsynth.encoding.record import one_hot, strata
 from longsynth.methods.copula_score.cells import Floats32, Marginal
 from longsynth.methods.copula_score.channels import Coded, Coding, bounds_scaling
+from longsynth.methods.copula_score.courses import has_hint
 from longsynth.methods.copula_score.effects import (
     ALONG,
     NOT_ALONG,
@@ -56,7 +57,7 @@ from longsynth.methods.copula_score.reading import (
     released_products,
     score_weights,
 )
-from longsynth.methods.copula_score.rows import WaveTables, left_rows
+from longsynth.methods.copula_score.rows import WaveTables, left_rows, places
 from longsynth.methods.copula_score.settings import (
     EVENT_WEIGHT,
     FEWEST,
@@ -108,7 +109,8 @@ def copula_model(bundle: Bundle, settings: Settings) -> Model:
         fitted = posterior_effects(
             read.sums, inputs, ALONG if settings.along_severity else NOT_ALONG
         )
-        means = fitted.means(bundle.schema.strata, known.share, bundle.schema.slots)
+        events, slots = bundle.schema.strata[:, 2], bundle.schema.slots
+        means = fitted.means(events, places(bundle.schema), known.shares, slots)
         model = assembled(bundle, read.target, blocks.correlations, means, stratum, settings)
         if turn < settings.rounds:
             simulated = simulated_patients(model, stratum)
@@ -147,7 +149,8 @@ def _calibrated(
 
     f = shape_features(u)
     left = left_rows(schema, strata(counted.patients, schema)) / len(f)
-    event = one_hot(counted.patients.event, 2) / len(f)
+    events = len(known.shares)
+    event = one_hot(counted.patients.event, events) / len(f)
     shapes, m = f.shape[1:]
     full = left.T @ _clipped(f.reshape(len(f), -1), sizes.effect_radius)
     by_shape = SHAPE_WEIGHTS[:shapes]
@@ -158,10 +161,12 @@ def _calibrated(
         unbiased,
         replace(
             sums,
-            by_event=sums.by_event - full[:2].reshape(2, shapes, m) / EVENT_WEIGHT + by_event,
+            by_event=sums.by_event
+            - full[:events].reshape(events, shapes, m) / EVENT_WEIGHT
+            + by_event,
             score_by_event=sums.score_by_event - line + by_score,
             by_place=sums.by_place
-            - full[2:].reshape(-1, shapes, m)[:, 0] / PLACE_WEIGHT
+            - full[events:].reshape(-1, shapes, m)[:, 0] / PLACE_WEIGHT
             + by_place,
         ),
     )
@@ -183,7 +188,8 @@ def assembled(
 ) -> Model:
     """Return the sampler; patients of these strata are drawn to set its thresholds and maps."""
     schema, constants = bundle.schema, bundle.schema.resolved_constants
-    scaling, spectrum = bounds_scaling(schema), within(correlations, means, known.mass)
+    steady = has_hint(schema, known.channels.number)
+    scaling, spectrum = bounds_scaling(schema), within(correlations, means, known.mass, steady)
     latent = Latent(
         ScorePath(
             means=means.reshape(len(means), -1),
@@ -225,6 +231,7 @@ def assembled(
                 for v in range(variables)
             ),
             scaling,
+            has_hint(schema, variables, "static"),
         ),
         masks=masks,
         gaps=LatentGaps(
@@ -264,10 +271,11 @@ def _lengths(
     if not isinstance(known.lengths, Lengths):
         return FullLength(slots)
     latent, event = shared.latent[:, 0, -1], events[shared.stratum]
-    without, with_event = (
-        _map(latent[event == y], length_marginal(known.lengths.chances[y])) for y in (0, 1)
+    maps = (
+        _map(latent[event == y], length_marginal(chances))
+        for y, chances in enumerate(known.lengths.chances)
     )
-    return LatentLengths((without, with_event), events, slots)
+    return LatentLengths(tuple(maps), events, slots)
 
 
 def _map(latent: Draws, marginal: Marginal) -> Map:

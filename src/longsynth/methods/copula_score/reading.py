@@ -7,10 +7,12 @@ import numpy as np
 from longsynth.bundle import Bundle
 from longsynth.methods.copula_score.cells import THIN, Cells, Marginal, marginal
 from longsynth.methods.copula_score.channels import Channels, channel_number, measures_of
+from longsynth.methods.copula_score.courses import has_hint
 from longsynth.methods.copula_score.effects import EffectInputs, EffectSums
 from longsynth.methods.copula_score.factors import Blocks, FactorModel, shrunk_blocks
 from longsynth.methods.copula_score.features import Lags, time_shapes
 from longsynth.methods.copula_score.latent import event_share, masses
+from longsynth.methods.copula_score.rows import places
 from longsynth.methods.copula_score.settings import (
     BLOCKS,
     EFFECTS,
@@ -26,7 +28,7 @@ from longsynth.methods.copula_score.settings import (
 )
 from longsynth.sampling.auxiliary import STRATA, noise_in_mean, released_lengths
 from longsynth.sampling.strata import AllSlots, Lengths
-from longsynth.system.arrays import Floats
+from longsynth.system.arrays import Bools, Floats
 
 LEAST_RATE = 0.002  # of observed cells: no variable is never, and none always observed
 RATES = 1001  # that are weighed against each other
@@ -36,7 +38,7 @@ RATES = 1001  # that are weighed against each other
 class FirstPass:
     """Who the patients are, how long their records, and each measure by itself."""
 
-    share: float  # of events
+    shares: Floats  # (E,): of the events
     mass: Floats  # (S,)
     lengths: Lengths | AllSlots
     channels: Channels
@@ -54,8 +56,8 @@ class Products:
 def first_pass(bundle: Bundle, clipped_off: Floats | float = 0.0) -> FirstPass:
     """Read the first pass, less the bias that clipping is known to have put on its marginals."""
     schema, sizes = bundle.schema, Sizes.of(bundle.schema)
-    share = event_share(bundle.mean(EVENT)[0, 0] + 0.5, noise_in_mean(bundle, EVENT))
-    mass = masses(share, bundle.mean(STRATA), noise_in_mean(bundle, STRATA), schema.strata)
+    shares = event_shares(bundle)
+    mass = masses(shares, bundle.mean(STRATA), noise_in_mean(bundle, STRATA), schema)
     lengths = released_lengths(bundle)
     used = mass @ lengths.in_use  # (T,)
 
@@ -77,8 +79,19 @@ def first_pass(bundle: Bundle, clipped_off: Floats | float = 0.0) -> FirstPass:
         start = end
     length = None
     if isinstance(lengths, Lengths):
-        length = length_marginal(np.array([1 - share, share]) @ lengths.chances)
-    return FirstPass(share, mass, lengths, Channels(tuple(marginals), rates, static, length))
+        length = length_marginal(shares @ lengths.chances)
+    return FirstPass(shares, mass, lengths, Channels(tuple(marginals), rates, static, length))
+
+
+def event_shares(bundle: Bundle) -> Floats:
+    """(E,): of each level of the event."""
+    if EVENT not in bundle.released:
+        return np.ones(1)
+    noise = noise_in_mean(bundle, EVENT)
+    others = [event_share(released + 0.5, noise) for released in bundle.mean(EVENT)[0]]
+    first = max(1 - sum(others), LEAST_RATE)
+    shares = np.array([first, *others])
+    return np.asarray(shares / shares.sum())
 
 
 def observed_rates(released: Floats, noise: Floats) -> Floats:
@@ -140,10 +153,10 @@ def correlations(
 ) -> Blocks:
     """Return shrunk correlations. `before` says how much they differ by chance between cohorts,
     and where to begin."""
-    lags, static = lags_of(bundle), known.channels.is_static
-    slow = np.zeros(lags.channels, bool)
-    slow[: len(known.channels.rates)] = [v.course == "slow" for v in bundle.schema.variables]
-    model = FactorModel(lags, len(known.channels.rates), static, slow)
+    lags = lags_of(bundle)
+    still = known.channels.is_static | has_hint(bundle.schema, lags.channels, "static")
+    slow = has_hint(bundle.schema, lags.channels, "slow")
+    model = FactorModel(lags, len(known.channels.rates), still, slow)
     released, variance = products.released / products.gain, (products.noise / products.gain) ** 2
     if before is None:
         first_look = shrunk_blocks(released, np.sqrt(variance), model)
@@ -180,11 +193,11 @@ def score_weights(products: Products, blocks: Blocks, lags: Lags, known: FirstPa
 
 def effect_sums(bundle: Bundle, m: int) -> EffectSums:
     sizes, shapes = Sizes.of(bundle.schema), len(time_shapes(bundle.schema.slots))
-    full = bundle.mean(EFFECTS) * sizes.effect_radius
+    full, events = bundle.mean(EFFECTS) * sizes.effect_radius, len(bundle.schema.levels("event"))
     by_shape = SHAPE_WEIGHTS[:shapes]
     return EffectSums(
-        by_event=full[:2].reshape(2, shapes, m) / EVENT_WEIGHT,
-        by_place=full[2:].reshape(-1, shapes, m)[:, 0] / PLACE_WEIGHT,
+        by_event=full[:events].reshape(events, shapes, m) / EVENT_WEIGHT,
+        by_place=full[events:].reshape(-1, shapes, m)[:, 0] / PLACE_WEIGHT,
         noise=noise_in_mean(bundle, EFFECTS) * sizes.effect_radius / EVENT_WEIGHT,
         place_noise=noise_in_mean(bundle, EFFECTS) * sizes.effect_radius / PLACE_WEIGHT,
         score_by_event=bundle.mean(SCORE) * sizes.score_radius / by_shape,
@@ -198,7 +211,7 @@ def effect_inputs(
     schema, shapes = bundle.schema, time_shapes(bundle.schema.slots)
     in_use, strata = known.lengths.in_use, schema.strata
     usage = []
-    for y in (0, 1):
+    for y in range(len(known.shares)):
         of_event = np.where(strata[:, 2] == y, known.mass, 0.0)
         used = of_event @ in_use / max(of_event.sum(), 1e-9)
         over_time = (shapes * used) @ shapes.T / schema.slots
@@ -214,15 +227,22 @@ def effect_inputs(
         loadings=blocks.loadings * (shown > 0)[:, None],
         score=score,
         usage=np.stack(usage),
-        event_share=known.share,
-        place_shares=known.mass.reshape(-1, 2).sum(axis=1),
-        moving=(~known.channels.is_static).astype(float),
+        event_shares=known.shares,
+        place_shares=known.mass @ places(schema),
+        moving=_moving(known.channels.is_static, has_hint(schema, len(shown)), blocks),
         spread=_by_shape(
             products.gain[lags_of(bundle).membership.argmax(axis=0)] * blocks.correlations
         ),
         latent_spread=_by_shape(blocks.correlations),
         patients=bundle.patients,
     )
+
+
+def _moving(static: Bools, hinted: Bools, blocks: Blocks) -> Floats:
+    """(m,): how far a channel may move over a record. What hardly moves in one patient hardly moves
+    in all of them."""
+    last = np.diagonal(blocks.correlations[-1])
+    return np.where(static, 0.0, np.where(hinted, np.sqrt(np.clip(2 * (1 - last), 0, 1)), 1.0))
 
 
 def _by_shape(covariance: Floats) -> Floats:

@@ -1,6 +1,7 @@
 """The lines of `copula-score`, in three passes: marginals first; then products of normal scores;
 then effects along what they show."""
 
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property, partial
 from math import sqrt
@@ -29,7 +30,7 @@ from longsynth.methods.copula_score.reading import (
     released_products,
     score_weights,
 )
-from longsynth.methods.copula_score.rows import WaveTables, left_rows
+from longsynth.methods.copula_score.rows import WaveTables, left_rows, places
 from longsynth.methods.copula_score.settings import (
     BLOCKS,
     EFFECTS,
@@ -57,13 +58,12 @@ from longsynth.system.arrays import Floats
 
 
 def copula_stages(schema: Schema, settings: Settings) -> tuple[Stage, ...]:
-    sizes, shares = Sizes.of(schema), shares_of(schema, settings)
-    event = lines.sum_of(EVENT, "event, centred", 1, 1, 2)
+    sizes, shares = Sizes.of(schema), lines.with_times(shares_of(schema, settings), schema)
     return (
         (
-            Line(event, shares[EVENT], _event_rows, _event_noise),
+            *_events(schema, shares),
             lines.strata(schema, shares),
-            *lines.lengths(schema, shares),
+            *lines.ends(schema, shares),
             _marginals(schema, sizes, shares[MARGINALS]),
         ),
         (_blocks(schema, sizes, shares[BLOCKS]),),
@@ -111,8 +111,18 @@ class CopulaEncoded(Encoded):
         return shape_features(self.channels)
 
 
+def _events(schema: Schema, shares: Mapping[str, Fraction]) -> list[Line]:
+    """How many patients have the event, for each level but the first; no line without levels."""
+    others = len(schema.levels("event")) - 1
+    if not others:
+        return []
+    summed = lines.sum_of(EVENT, "event, centred", others, others, 2)
+    return [Line(summed, shares[EVENT], _event_rows, _event_noise)]
+
+
 def _event_rows(encoded: CopulaEncoded) -> Contribution:
-    return Contribution(2 * encoded.event[:, None] - 1, encoded.ones)
+    levels = one_hot(encoded.event, len(encoded.schema.levels("event")))
+    return Contribution(2 * levels[:, 1:] - 1, encoded.ones)
 
 
 def _event_noise(sd: float, patients: int) -> str:
@@ -154,7 +164,8 @@ def _block_rows(encoded: CopulaEncoded) -> Contribution:
 
 def _score(schema: Schema, sizes: Sizes, share: Fraction) -> Line:
     shapes = len(time_shapes(schema.slots))
-    summed = _ball(SCORE, "severity over time by event", shapes, left=2, left_squared=1)
+    left = {"left": len(schema.levels("event")), "left_squared": 1}
+    summed = _ball(SCORE, "severity over time by event", shapes, **left)
     words = "of a standard deviation in the severity"
     return Line(summed, share, _score_rows, partial(_noise_by_event, sizes.score_radius, words))
 
@@ -162,12 +173,17 @@ def _score(schema: Schema, sizes: Sizes, share: Fraction) -> Line:
 def _score_rows(encoded: CopulaEncoded) -> Contribution:
     f, encoder = encoded.features, encoded.encoder
     rows = f @ encoder.score * SHAPE_WEIGHTS[: f.shape[1]]
-    return clipped(rows, encoder.sizes.score_radius, one_hot(encoded.event, 2))
+    return clipped(
+        rows,
+        encoder.sizes.score_radius,
+        one_hot(encoded.event, len(encoded.schema.levels("event"))),
+    )
 
 
 def _effects(schema: Schema, sizes: Sizes, share: Fraction) -> Line:
-    width, places = len(time_shapes(schema.slots)) * channel_number(schema), 2 * len(schema.sites)
-    left = {"left": 2 + places, "left_squared": EVENT_WEIGHT**2 + PLACE_WEIGHT**2}
+    width, counted = len(time_shapes(schema.slots)) * channel_number(schema), places(schema)
+    squared = EVENT_WEIGHT**2 + PLACE_WEIGHT**2 * int(counted[0].sum())
+    left = {"left": len(schema.levels("event")) + counted.shape[1], "left_squared": squared}
     summed = _ball(EFFECTS, "channels over time by event and place", width, **left)
     unit, words = sizes.effect_radius / EVENT_WEIGHT, "of a standard deviation in each variable"
     return Line(summed, share, _effect_rows, partial(_noise_by_event, unit, words))
@@ -203,13 +219,19 @@ def clipped(rows: Floats | Floats32, radius: float, left: Rows) -> Contribution:
 
 
 def copula_facts(schema: Schema) -> list[Fact]:
-    """Also: everybody has one event and one place, and effects are summed over either."""
-    shapes, places = len(time_shapes(schema.slots)), 2 * len(schema.sites)
-    signs = {EVENT: weighted(np.array([1])), STRATA: weighted(1 - 2 * schema.strata[:, 2])}
-    whole = np.repeat([PLACE_WEIGHT, -EVENT_WEIGHT], [2, places])
+    """Also: everybody has one event and one place of each kind, and effects are summed over all."""
+    shapes, counted, facts = len(time_shapes(schema.slots)), places(schema), []
+    event, levels = lines.event_of_cells(schema), len(schema.levels("event"))
+    for level in range(1, levels):
+        signs = np.where(event < 0, 0, np.where(event == level, -1, 1))
+        same = {EVENT: weighted(np.eye(levels - 1, dtype=np.int64)[level - 1])}
+        same |= {STRATA: weighted(signs)}
+        facts.append(Fact(f"'{EVENT}' and '{STRATA}' count the same events", same))
+    kinds, sides = int(counted[0].sum()), [levels, counted.shape[1]]
+    whole = np.repeat([kinds * PLACE_WEIGHT, -EVENT_WEIGHT], sides)
     summed = {EFFECTS: by_column(whole, shapes * channel_number(schema))}
     return [
         *lines.patient_facts(schema),
-        Fact(f"'{EVENT}' and '{STRATA}' count the same events", signs),
+        *facts,
         Fact(f"'{EFFECTS}' are the same over events and over places", summed),
     ]

@@ -56,13 +56,17 @@ def _summed(codes: Whole, table: Floats32) -> Floats32:
 
 
 def left_rows(schema: Schema, stratum: Ints) -> Ints:
-    """(n, 2 + places): the event, and the site and group."""
-    site, group, event = schema.strata[stratum].T
-    places = 2 * len(schema.sites)
-    return np.concatenate(
-        [
-            EVENT_WEIGHT * one_hot(event, 2),
-            PLACE_WEIGHT * one_hot(2 * site + group, places),
-        ],
-        axis=1,
-    )
+    """(n, E + places): the event, and the site and group."""
+    event = one_hot(schema.strata[stratum, 2], len(schema.levels("event")))
+    return np.concatenate([EVENT_WEIGHT * event, PLACE_WEIGHT * places(schema)[stratum]], axis=1)
+
+
+def places(schema: Schema) -> Ints:
+    """(S, places): where the patients of a stratum are: a site and a group together if there are
+    two groups, as in the paper; otherwise a site, and a group."""
+    sites, groups, _ = schema.label_sizes
+    site, group, _ = schema.strata.T
+    if groups <= 2:
+        return one_hot(groups * site + group, sites * groups).astype(np.int64)
+    both = [one_hot(site, sites), one_hot(group, groups)]
+    return np.concatenate(both, axis=1).astype(np.int64)

@@ -118,7 +118,9 @@ def shares_of(schema: Schema, settings: Settings) -> dict[str, Fraction]:
     """Where every record is full there is no length to learn, and other lines share its part."""
     way = float(np.clip(np.log10(schema.resolved_constants.strength / 300), 0.0, 1.0))
     much = Fraction(round(way * 20), 20)
-    names = [n for n in settings.little if n != LENGTHS or schema.length != "full"]
+    without = {LENGTHS} if schema.length == "full" else set()
+    without |= {EVENT} if schema.event is None else set()
+    names = [n for n in settings.little if n not in without]
     parts = {
         n: (1 - much) * Fraction(settings.little[n]) + much * Fraction(settings.much[n])
         for n in names
@@ -151,8 +153,8 @@ def settings_text(schema: Schema, settings: Settings) -> dict[str, str]:
         "calibration": f"{settings.rounds} rounds of N simulated patients, "
         f"from {FEWEST:,} to {MOST:,}",
     }
-    steps = [(v.name, v.resolution, v.unit) for v in schema.variables]
-    given = [f"{name} {step:g} {unit}".rstrip() for name, step, unit in steps if step]
+    steps = zip(schema.variables, schema.steps, strict=True)
+    given = [f"{v.name} {step:g} {v.unit}".rstrip() for v, step in steps if step]
     return text | ({"recording resolution": ", ".join(given)} if given else {})
 
 

@@ -15,9 +15,9 @@ from longsynth.methods.dp_markov.settings import (
     moving,
     widest,
 )
-from longsynth.sampling.auxiliary import STRATA, unconditional_parts
+from longsynth.sampling.auxiliary import released_masses, unconditional_parts
 from longsynth.sampling.model import Model
-from longsynth.sampling.strata import population_masses, strata_of
+from longsynth.sampling.strata import strata_of
 from longsynth.system.arrays import Floats, Ints
 
 
@@ -26,10 +26,11 @@ def markov_model(bundle: Bundle, settings: Settings) -> Model:
     size, variables = widest(bins), moving(schema)
     first, first_noise = counts_in(bundle, FIRST)
     moves, step_noise = counts_in(bundle, STEPS)
-    steps = np.zeros((len(bins), 2, size, size))  # a static variable has none
-    steps[variables] = moves.reshape(len(variables), 2, size, size)
-    first = first.reshape(len(bins), 2, size)
-    mass = population_masses(bundle.mean(STRATA))
+    events = len(schema.levels("event"))
+    steps = np.zeros((len(bins), events, size, size))  # a static variable has none
+    steps[variables] = moves.reshape(len(variables), events, size, size)
+    first = first.reshape(len(bins), events, size)
+    mass = released_masses(bundle)
     lengths, masks, gaps = unconditional_parts(bundle, mass)
     return Model(
         schema=schema,
@@ -75,8 +76,8 @@ class Chains:
     """Draws each variable's sequence of bins, then its level, or a value within each bin."""
 
     bins: list[Bins]
-    start: list[Floats]  # for each variable (2, K): first bin by event
-    step: list[Floats]  # for each variable (2, K, K): next bin by event and bin
+    start: list[Floats]  # for each variable (E, K): first bin by event
+    step: list[Floats]  # for each variable (E, K, K): next bin by event and bin
     events: Ints  # (S,): the event of each stratum
     slots: int
 

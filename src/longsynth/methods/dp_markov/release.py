@@ -31,15 +31,15 @@ from longsynth.system.arrays import Bools, Ints
 def markov_lines(schema: Schema, settings: Settings) -> Stage:
     shares = lines.shares_of(SHARES, schema)
     blocks, moves, most = len(schema.variables), len(moving(schema)), max(schema.slots - 1, 1)
-    size = widest(bins_of(schema, settings.bins))
+    size, events = widest(bins_of(schema, settings.bins)), len(schema.levels("event"))
     first = Statistic(
-        FIRST, "first bin by variable and event", "count", blocks * 2 * size, blocks=blocks
+        FIRST, "first bin by variable and event", "count", blocks * events * size, blocks=blocks
     )
     steps = Statistic(
         STEPS,
         "transitions between states by variable and event",
         "count",
-        moves * 2 * size**2,
+        moves * events * size**2,
         blocks=moves,
         grid=most,
     )
@@ -84,7 +84,8 @@ class MarkovEncoded(Encoded):
 
 def _first_rows(encoded: MarkovEncoded) -> Contribution:
     places, bins = encoded.places, encoded.encoder.bins
-    first = np.zeros((encoded.batch.patients, len(bins), 2, widest(bins)), np.int64)
+    shape = len(bins), len(encoded.schema.levels("event")), widest(bins)
+    first = np.zeros((encoded.batch.patients, *shape), np.int64)
     for v, place in enumerate(places):
         mark_first(place, encoded.observed[:, :, v], encoded.event, first[:, v])
     return Contribution(first.reshape(len(first), -1))
@@ -92,7 +93,8 @@ def _first_rows(encoded: MarkovEncoded) -> Contribution:
 
 def _step_rows(encoded: MarkovEncoded) -> Contribution:
     size, variables = widest(encoded.encoder.bins), moving(encoded.schema)
-    steps = np.zeros((encoded.batch.patients, len(variables), 2, size, size), np.int64)
+    shape = len(variables), len(encoded.schema.levels("event")), size, size
+    steps = np.zeros((encoded.batch.patients, *shape), np.int64)
     for i, v in enumerate(variables):
         count_steps(encoded.places[v], encoded.observed[:, :, v], encoded.event, steps[:, i])
     return Contribution(steps.reshape(len(steps), -1))
@@ -117,14 +119,14 @@ def count_steps(state: Ints, observed: Bools, event: Ints, steps: Ints) -> None:
 
 def markov_facts(schema: Schema, settings: Settings) -> list[Fact]:
     """Bins and states that a variable lacks stay empty."""
-    bins = bins_of(schema, settings.bins)
+    bins, events = bins_of(schema, settings.bins), len(schema.levels("event"))
     no_bin = absent([b.number for b in bins], widest(bins))
     no_state = no_bin[moving(schema)]
     no_step = no_state[:, :, None] | no_state[:, None, :]
     return [
         *lines.patient_facts(schema),
-        empty(FIRST, no_bin.repeat(2, axis=0)),
-        empty(STEPS, no_step.repeat(2, axis=0)),
+        empty(FIRST, no_bin.repeat(events, axis=0)),
+        empty(STEPS, no_step.repeat(events, axis=0)),
     ]
 
 

@@ -5,18 +5,18 @@ import numpy as np
 from longsynth.bundle import Bundle
 from longsynth.encoding.scaling import Scaling
 from longsynth.methods.dp_score.settings import SQUARES
-from longsynth.sampling.auxiliary import STRATA, VALUES, unconditional_parts
+from longsynth.sampling.auxiliary import VALUES, released_masses, unconditional_parts
 from longsynth.sampling.model import Model
 from longsynth.sampling.moments import Spectrum, gram_of_strata, means_in_use, residual_variance
 from longsynth.sampling.score import ScorePath, noise_levels
-from longsynth.sampling.strata import SlotUse, population_masses, synthesis_strata
+from longsynth.sampling.strata import SlotUse, synthesis_strata
 from longsynth.schema.schema import condition_matrix
 
 
 def score_model(bundle: Bundle) -> Model:
     schema, constants = bundle.schema, bundle.schema.resolved_constants
     conditions = condition_matrix(schema)
-    mass = population_masses(bundle.mean(STRATA))
+    mass = released_masses(bundle)
     gram = gram_of_strata(mass, conditions)
     lengths, masks, gaps = unconditional_parts(bundle, mass)
     slot_use, slot = SlotUse(mass, lengths.in_use), schema.layout.value_slot

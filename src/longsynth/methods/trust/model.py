@@ -11,11 +11,11 @@ from longsynth.sampling.auxiliary import (
     GAP_SQUARES,
     GAPS,
     MASKS,
-    STRATA,
     VALUES,
     gaps_from,
     masks_from,
     released_lengths,
+    released_masses,
     shrunken_means,
 )
 from longsynth.sampling.model import Model
@@ -37,7 +37,7 @@ from longsynth.system.arrays import Floats, Ints
 class Moments:
     """The released means over patients, in the paper's symbols."""
 
-    histogram: Floats  # p̃ (S,)
+    mass: Floats  # p̃ (S,), as a distribution
     gram: Floats  # A (p, p)
     cross: Floats  # B (p, D)
     second: Floats  # S (D, D); nan outside the released band
@@ -48,7 +48,7 @@ def trust_model(bundle: Bundle) -> Model:
     schema, constants = bundle.schema, bundle.schema.resolved_constants
     conditions = condition_matrix(schema)
     moments = released_moments(bundle, conditions)
-    mass, lengths = population_masses(moments.histogram), released_lengths(bundle)
+    mass, lengths = moments.mass, released_lengths(bundle)
     slot_use, layout = SlotUse(mass, lengths.in_use), schema.layout
     slot, cells, slots = layout.value_slot, layout.cell_slot, np.arange(schema.slots)
 
@@ -85,11 +85,11 @@ def released_moments(bundle: Bundle, conditions: Ints) -> Moments:
     """Return the moments of eq:moments from either form of release."""
     if JOINT in bundle.released:
         histogram, by_stratum, second = bundle.mean(JOINT)
-        cross = conditions.T @ by_stratum
+        mass, cross = population_masses(histogram), conditions.T @ by_stratum
     else:
-        histogram, cross, second = (bundle.mean(name) for name in (STRATA, VALUES, SECOND))
+        mass, cross, second = released_masses(bundle), bundle.mean(VALUES), bundle.mean(SECOND)
     if CONDITIONS in bundle.released:
         gram = positive_part(bundle.mean(CONDITIONS))
     else:
-        gram = gram_of_strata(population_masses(histogram), conditions)
-    return Moments(histogram, gram, cross, second)
+        gram = gram_of_strata(mass, conditions)
+    return Moments(mass, gram, cross, second)

@@ -23,7 +23,7 @@ from longsynth.schema.schema import Schema, condition_matrix, largest_norm_squar
 def trust_lines(schema: Schema) -> Stage:
     shares = lines.shares_of(SHARES, schema)
     rest = [
-        *lines.lengths(schema, shares),
+        *lines.ends(schema, shares),
         lines.masks(schema, shares, conditioned=True),
         lines.gaps(schema, shares, conditioned=True),
         lines.gap_squares(schema, shares),
@@ -142,7 +142,7 @@ def trust_facts(schema: Schema) -> list[Fact]:
         numbers, conditions = released[CONDITIONS].dimension, condition_matrix(schema)
         unit, once = _condition_grid(schema) ** 2, {CONDITIONS: each(np.array([0]), numbers)}
         facts.append(Fact(f"'{CONDITIONS}' counts every patient once", once, DIAGONAL * unit))
-        for j in range(1, conditions.shape[1]):
+        for j in range(1, conditions.shape[1] if released[STRATA].blocks == 1 else 0):
             both = {
                 CONDITIONS: each(np.array([j]), numbers),
                 STRATA: weighted(-OFF_DIAGONAL * unit * conditions[:, j]),

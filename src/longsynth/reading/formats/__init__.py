@@ -5,11 +5,10 @@ FORMATS, so an entry is light: its file is loaded when the format is first used.
 """
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from longsynth.system.errors import Code, Refused
+from longsynth.system.errors import Code, Refused, instead_of
 
 if TYPE_CHECKING:
     from longsynth.reading.adapter import Adapter
@@ -20,6 +19,8 @@ class InputFormat:
     reads: str  # what it reads, for a list
     adapter: str  # "package.module:function"
     source: str = "a folder"  # what its source can be
+    several: bool = False  # whether it takes more than one source
+    described_by: Literal["schema", "recipe"] = "schema"  # a schema has the mapping under `source`
 
     def load(self) -> "Adapter":
         adapter: Adapter = resolve_name(self.adapter)
@@ -27,6 +28,13 @@ class InputFormat:
 
 
 FORMATS: dict[str, InputFormat] = {
+    "table": InputFormat(
+        "a hospital's own export, by a recipe",
+        f"{__name__}.table:prepare",
+        "one or more files",
+        several=True,
+        described_by="recipe",
+    ),
     "events": InputFormat("tables as CSV or Parquet", f"{__name__}.events:prepare"),
     "meds": InputFormat("a MEDS 0.4 dataset", f"{__name__}.meds:prepare"),
     "omop": InputFormat(
@@ -39,11 +47,7 @@ FORMATS: dict[str, InputFormat] = {
 
 
 def input_format(name: str) -> InputFormat:
-    if name in FORMATS:
-        return FORMATS[name]
-    close = get_close_matches(name, FORMATS, n=1)
-    raise Refused(
-        Code.FORMAT_UNKNOWN,
-        f"{name!r} is not an input format.",
-        f"Did you mean {close[0]}?" if close else f"Choose one of: {', '.join(FORMATS)}.",
-    )
+    if name not in FORMATS:
+        problem = f"{name!r} is not an input format."
+        raise Refused(Code.FORMAT_UNKNOWN, problem, instead_of(name, FORMATS))
+    return FORMATS[name]

@@ -13,9 +13,9 @@ from longsynth.reading.adapter import (
     level,
     register_keys,
 )
-from longsynth.reading.cells import hours, id_cast
+from longsynth.reading.columns import hours, id_cast, quoted
 from longsynth.reading.parquet import is_number, is_stamp, is_text, type_name
-from longsynth.reading.session import Session, Table, quoted
+from longsynth.reading.session import Session, Table
 from longsynth.schema.columns import Time
 from longsynth.schema.mapping import Codes
 from longsynth.system.errors import Code, CohortError

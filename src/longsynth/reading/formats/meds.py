@@ -17,8 +17,9 @@ from longsynth.reading.adapter import (
     register_keys,
     since_start,
 )
+from longsynth.reading.columns import quoted
 from longsynth.reading.parquet import is_number, is_text, type_name
-from longsynth.reading.session import Session, Table, quoted
+from longsynth.reading.session import Session, Table
 from longsynth.schema.mapping import Codes
 from longsynth.system.errors import Code, CohortError
 

@@ -8,20 +8,30 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from longsynth.reading.adapter import Prepared, Step, Target, level
+from longsynth.reading.adapter import Prepared, Request, Target, level
+from longsynth.reading.columns import literal, quoted
 from longsynth.reading.export import day_of, write_text
-from longsynth.reading.session import Session, literal, quoted, scan
+from longsynth.reading.session import Session, scan
 from longsynth.schema.columns import TIME_UNITS
-from longsynth.schema.recipe import LABEL_OF, YEAR, Cells, ExportTable, Recipe
+from longsynth.schema.recipe import (
+    EXCEL_1970,
+    EXCEL_DAYS,
+    LABEL_OF,
+    YEAR,
+    Cells,
+    ExportTable,
+    Recipe,
+    whole_week,
+)
 from longsynth.schema.units import Conversion, conversion
 from longsynth.system.errors import Code, CohortError
 
+MANY = 1_000_000  # more than a table has names
 UNITS = 500  # different units of a column that are looked at
 START = "coalesce(min(begin), min(clock) FILTER (measured), min(clock))"  # of a patient's record
 # A sign where a number is censored, the number, and what stands behind it.
-_NUMBER = (
-    r"^\s*[<>≤≥]?\s*([-+]?[0-9][0-9{thousands}]*(?:{decimal}[0-9]+)?(?:[eE][-+]?[0-9]+)?)\s*(.*)$"
-)
+_NUMBER = r"^\s*[<>≤≥]?\s*([-+]?{whole}(?:{decimal}[0-9]+)?(?:[eE][-+]?[0-9]+)?)\s*(.*)$"
+_IN_GROUPS = r"(?:[0-9]{{1,3}}(?:{mark}[0-9]{{3}})+|[0-9]+)"  # 1,250 but not 12,50
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +48,16 @@ class Place:
     name: str = ""  # of what was measured, in a long table
 
 
-def prepare_table(
-    files: Sequence[Path], recipe: Recipe, targets: Sequence[Target], session: Session, step: Step
-) -> Prepared:
+def prepare(request: Request) -> Prepared:
     """Prepare `people` and `wide` (see reading/adapter.py) from the files of an export.
 
     Every id of the export is a patient. A static fact is the first that is known in the order of
     time. An outcome is the highest level that any row has.
     """
+    files, recipe = [Path(source) for source in request.sources], request.recipe
+    targets, session, step = request.targets, request.session, request.step
+    if recipe is None:
+        raise AssertionError("a recipe describes this format")
     notes: dict[str, Any] = {"rows_by_file": {}, "duplicate_rows_dropped": {}}
     selects, births = [], set()
     for number, table in enumerate(recipe.tables):
@@ -66,10 +78,13 @@ def prepare_table(
                NULL::DOUBLE AS age, NULL::DOUBLE AS death {facts}
         FROM everything GROUP BY id""")
     over_time = ", ".join(f"w{t.number}" for t in targets if not t.once)
+    cells = ", ".join(f"any_value(w{t.number}) AS w{t.number}" for t in targets if not t.once)
     session.run(f"""
         CREATE TEMP TABLE wide AS
-        SELECT id, coalesce(clock, 'nan'::DOUBLE) AS clock, {over_time}
-        FROM everything WHERE measured""")
+        SELECT id, coalesce(clock, 'nan'::DOUBLE) AS clock, {cells}
+        FROM (SELECT *, row_number() OVER (PARTITION BY id, clock, about ORDER BY {over_time})
+              AS turn FROM everything WHERE measured)
+        GROUP BY id, clock, turn""")
     counts = session.row(
         f"SELECT {', '.join(f'count(*) FILTER (u{t.number})' for t in targets)} FROM everything"
     )
@@ -140,8 +155,9 @@ def _rows(
     targets: Sequence[Target],
     session: Session,
 ) -> str:
-    """SQL for a table's rows: id, clock, begin, measured; a value c3 or w3 for each target; and u3:
-    there is something in its cell, but it cannot be read."""
+    """SQL for a table's rows: id, clock, begin, measured; what a row is about, so that rows about
+    different things at one time become one; a value c3 or w3 for each target; and u3: there is
+    something in its cell, but it cannot be read."""
     texts = [
         f"{_word(quoted(table.used('id')[0]), recipe)} AS id",
         f"{_hours(table, 'time', recipe)} AS clock",
@@ -157,7 +173,9 @@ def _rows(
     measured = "true" if table.used("time") else "false"
     if table.is_long:  # other rows of a long table are about something else
         measured = " OR ".join(f"t{place.number} IS NOT NULL" for place in places if place.name)
-    columns = ["id", "clock", "begin", f"({measured}) AS measured"]
+    named = [f"WHEN t{p.number} IS NOT NULL THEN {p.number}" for p in places if p.name]
+    about = f"{number * MANY} + " + (f"CASE {' '.join(named)} END" if named else "0")
+    columns = ["id", "clock", "begin", f"({measured}) AS measured", f"{about} AS about"]
     for target in targets:
         mine = [place for place in places if place.target is target]
         values = [_value(place, number, session) for place in mine]
@@ -175,7 +193,7 @@ def _text(place: Place, table: ExportTable, recipe: Recipe) -> str:
     if place.part:
         mark = literal(place.cells.split)
         whole = f"len(string_split({text}, {mark})) = {len(place.cells.into)}"
-        part = f"trim(split_part({text}, {mark}, {place.part}))"
+        part = _word(f"split_part({text}, {mark}, {place.part})", recipe)
         text = f"CASE WHEN {whole} THEN {part} ELSE '?' || {text} END"  # no number
     if place.name:
         named = literal(place.name.strip().casefold())
@@ -189,9 +207,9 @@ def _unit_beside(place: Place, table: ExportTable) -> str:
 
 
 def _pattern(table: ExportTable) -> str:
-    return literal(
-        _NUMBER.format(decimal=re.escape(table.decimal), thousands=re.escape(table.thousands))
-    )
+    groups = _IN_GROUPS.format(mark=re.escape(table.thousands))
+    whole = groups if table.thousands else "[0-9]+"
+    return literal(_NUMBER.format(decimal=re.escape(table.decimal), whole=whole))
 
 
 def _number(place: Place, table: ExportTable) -> str:
@@ -281,14 +299,19 @@ def _hours(table: ExportTable, use: str, recipe: Recipe) -> str:
         if column.time_unit:
             number = f"TRY_CAST(replace({text}, {literal(table.decimal)}, '.') AS DOUBLE)"
             return f"{number} * {TIME_UNITS[column.time_unit]!r}"
+        if column.format == EXCEL_DAYS:
+            text = f"replace({text}, {literal(table.decimal)}, '.')"
         return _stamp(text, column.format)
     return "NULL::DOUBLE"
 
 
 def _stamp(text: str, date_format: str) -> str:
     """SQL for hours since 1970; a date may lack the time of day that its format has."""
+    if date_format == EXCEL_DAYS:
+        return f"(TRY_CAST({text} AS DOUBLE) - {EXCEL_1970}) * 24"
+    date_format, day = whole_week(date_format)
     formats = ", ".join(map(literal, dict.fromkeys((date_format, day_of(date_format)))))
-    return f"epoch_us(try_strptime({text}, [{formats}])) / 3600e6"
+    return f"epoch_us(try_strptime({text} || {literal(day)}, [{formats}])) / 3600e6"
 
 
 def _one_fact(target: Target, *, birth_date: bool) -> str:

@@ -9,11 +9,11 @@ from shutil import which
 from longsynth.govern.form import load_form
 from longsynth.govern.keys import SIGNATURE, is_signed, read_signature
 from longsynth.methods.registry import model_of, private_method
-from longsynth.release.checked import accepted_problems
 from longsynth.release.folder import ALLOWED, load_release, read_file, read_release
-from longsynth.show.dossier.audited.audit_file import read_audit
+from longsynth.release.internal import accepted_problems
+from longsynth.show.dossier.audit_file import read_audit
+from longsynth.show.dossier.facts import Facts, Form, Signed, generate_population
 from longsynth.show.dossier.page import internal_page, public_page
-from longsynth.show.dossier.public.facts import Facts, Form, Signed, generate_population
 from longsynth.show.form_page import sections
 from longsynth.system.errors import Code, Refused, ReleaseError
 from longsynth.system.folders import whole_file

@@ -7,16 +7,37 @@ from typing import Any
 
 from markupsafe import Markup
 
-from longsynth.show.dossier.audited.audit_file import Audit
-from longsynth.show.dossier.audited.content import CONTENTS, internal_content
-from longsynth.show.dossier.charts.svg import spaced
-from longsynth.show.dossier.public.facts import PATIENTS, SEED, Facts, Population
-from longsynth.show.dossier.public.guarantee import START, guarantee
-from longsynth.show.dossier.public.ledger import ledger_table
-from longsynth.show.dossier.public.patients import example_patients
-from longsynth.show.dossier.public.population import population_figures
+from longsynth.audit.registry import shown_in
+from longsynth.schema.schema import Schema
+from longsynth.show.dossier.audit_file import Audit
+from longsynth.show.dossier.compared import compared
+from longsynth.show.dossier.facts import PATIENTS, SEED, Facts, Population
+from longsynth.show.dossier.guarantee import START, guarantee, ledger_table
+from longsynth.show.dossier.population import example_patients, population_figures
+from longsynth.show.dossier.scores import (
+    attack_figure,
+    beside,
+    canaries,
+    group_figure,
+    predicted,
+    subgroups,
+    utility,
+)
+from longsynth.show.dossier.summary import summary
+from longsynth.show.dossier.verdicts import TONES, Verdict, verdicts
+from longsynth.show.dossier.words import capital, meaning_of, spaced
 from longsynth.show.templates import asset, render
 
+INTERNAL = (
+    ("verdicts", "What the audit found"),
+    ("compared", "Real against synthetic"),
+    ("along", "Along the record"),
+    ("rhythm", "Missing, gaps, visits"),
+    ("dependence", "Correlations"),
+    ("prediction", "Prediction"),
+    ("subgroups", "Groups and sites"),
+    ("attacks", "Attacks"),
+)
 PUBLIC = (
     ("protected", "What is protected"),
     ("epsilon", "What ε means"),
@@ -46,18 +67,48 @@ def public_page(facts: Facts, population: Population) -> str:
 def internal_page(facts: Facts, population: Population, audit: Audit, accepted: str | None) -> str:
     """The public edition after the findings of an audit, and why problems of the cohort were
     accepted. It must not be shared."""
-    public = _public_content(facts, population)
-    internal = internal_content(facts.bundle.schema, audit, public["guarantee"].auc)
-    internal["accepted"] = accepted
-    return _page({**public, "internal": internal, "contents": (*CONTENTS, *PUBLIC)})
+    public, schema = _public_content(facts, population), facts.bundle.schema
+    stated, ledger = public["guarantee"], public["ledger"]
+    found = verdicts(schema, audit, stated.auc)
+    return _page(
+        public
+        | {
+            "internal": internal_content(schema, audit, found) | {"accepted": accepted},
+            "summary": summary(facts, stated, ledger, found),
+            "contents": (*INTERNAL, *PUBLIC),
+        }
+    )
+
+
+def internal_content(schema: Schema, audit: Audit, found: tuple[Verdict, ...]) -> dict[str, Any]:
+    distance = "Distance from held-out real patients; lower is closer"
+    every = "Every attack, its control and its baseline"
+    parts = {what: f"by {meaning_of(schema, what)}" for what in ("event", "group")}
+    return {
+        "verdicts": found,
+        "tones": TONES,
+        "sizes": {name: f"{count:,}" for name, count in audit.panels.patients.items()},
+        "bootstrap": audit.panels.bootstrap,
+        "compared": compared(schema, audit),
+        "parts": {"all": "all patients"} | parts,
+        "predicted": predicted(audit),
+        "utility": utility(audit),
+        "fidelity": beside(schema, audit, "fidelity", distance, shown_in("dossier", "fidelity")),
+        "groups": group_figure(schema, audit),
+        "subgroups": subgroups(schema, audit),
+        "attack_figure": attack_figure(audit),
+        "attacks": beside(schema, audit, "attacks", every),
+        "canaries": canaries(schema, audit),
+    }
 
 
 def _public_content(facts: Facts, population: Population) -> dict[str, Any]:
     bundle, schema = facts.bundle, facts.bundle.schema
-    stated = guarantee(bundle.ledger)
+    stated, ledger = guarantee(bundle.ledger), ledger_table(facts)
     return {
         "internal": None,
-        "title": schema.name[:1].upper() + schema.name[1:],
+        "title": capital(schema.name),
+        "summary": summary(facts, stated, ledger),
         "facts": facts,
         "patients": f"{bundle.patients:,}",
         "method": bundle.method,
@@ -69,7 +120,7 @@ def _public_content(facts: Facts, population: Population) -> dict[str, Any]:
         "slots": schema.slots,
         "passes": max(facts.passes.values()),
         "guarantee": stated,
-        "ledger": ledger_table(facts),
+        "ledger": ledger,
         "population": population_figures(schema, population),
         "examples": example_patients(schema, population.patients),
         "redraws": population.redraws,

@@ -1,22 +1,215 @@
-"""OMOP CDM 5.3 and 5.4, from Parquet, DuckDB or Postgres: one record per person."""
+"""OMOP CDM 5.3 and 5.4, from Parquet, DuckDB or Postgres: one record per person. This file has the
+part of the common data model that an import reads; query.py and sources.py need optional packages.
+"""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
 from longsynth.reading.adapter import Prepared, Request, Target, age, level, register_keys
-from longsynth.reading.formats.omop.model import Tables, by_event, needed_tables
 from longsynth.reading.session import scan
-from longsynth.system.errors import Code, Refused
+from longsynth.system.errors import Code, CohortError, Refused
 
 if TYPE_CHECKING:
     from longsynth.reading.formats.omop.sources import Files, Postgres
 
+Role = Literal["id", "whole", "number", "stamp", "text"]
+Kind = Literal[
+    "integer", "float", "decimal", "text", "boolean", "date", "timestamp", "zoned", "null", "other"
+]
+TAKES: dict[Role, tuple[Kind, ...]] = {
+    "id": ("integer", "null"),  # 64-bit hashes: a float cannot represent them all
+    "whole": ("integer", "float", "decimal", "null"),
+    "number": ("integer", "float", "decimal", "null"),
+    "stamp": ("date", "timestamp", "zoned", "text", "null"),
+    "text": ("integer", "float", "decimal", "text", "boolean", "null"),
+}
+IBIS: dict[Role, str] = {  # the types in which Ibis knows them
+    "id": "int64",
+    "whole": "int64",
+    "number": "string",
+    "stamp": "timestamp",
+    "text": "string",
+}
+STRICT: dict[Role, tuple[Kind, ...]] = TAKES | {  # where casting one cell could end a query
+    "whole": ("integer",),
+    "stamp": ("date", "timestamp", "zoned"),
+}
+SHOULD: dict[Role, str] = {
+    "id": "whole numbers",
+    "whole": "whole numbers",
+    "number": "numbers",
+    "stamp": "dates or time stamps",
+    "text": "text or numbers",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str
+    role: Role
+    needed: bool = True
+
+
+Tables = dict[str, tuple[Column, ...]]
+Kinds = dict[str, dict[str, Kind]]  # by table and column: how they are stored
+
+
+@dataclass(frozen=True, slots=True)
+class EventColumns:
+    """The columns of an event table."""
+
+    concept: str
+    source_concept: str
+    source_value: str
+    stamp: str
+    date: str
+    valued: bool = True  # has value_as_number and a unit
+
+
+def _event_table(prefix: str, moment: str, *, valued: bool = True) -> EventColumns:
+    return EventColumns(
+        concept=f"{prefix}_concept_id",
+        source_concept=f"{prefix}_source_concept_id",
+        source_value=f"{prefix}_source_value",
+        stamp=f"{moment}_datetime",
+        date=f"{moment}_date",
+        valued=valued,
+    )
+
+
+EVENTS = {
+    "measurement": _event_table("measurement", "measurement"),
+    "observation": _event_table("observation", "observation"),
+    "condition_occurrence": _event_table("condition", "condition_start", valued=False),
+}
+PERSON = (
+    Column("person_id", "id"),
+    Column("year_of_birth", "whole"),
+    Column("month_of_birth", "whole", needed=False),
+    Column("day_of_birth", "whole", needed=False),
+)
+VISIT = (
+    Column("visit_occurrence_id", "id"),
+    Column("person_id", "id"),
+    Column("visit_concept_id", "whole"),
+    Column("visit_start_date", "stamp"),
+    Column("visit_start_datetime", "stamp", needed=False),
+    Column("visit_end_date", "stamp"),
+    Column("visit_end_datetime", "stamp", needed=False),
+)
+DEATH = (
+    Column("person_id", "id"),
+    Column("death_date", "stamp"),
+    Column("death_datetime", "stamp", needed=False),
+)
+LABELLED = ("person", "visit_occurrence", "care_site")  # tables whose columns may be labels
+
+
+def by_event(target: Target) -> bool:
+    """Whether it comes from rows of an event table."""
+    mapped = bool(target.codes.concepts or target.codes.codes)
+    return mapped and target.fact not in ("age", "death") and not target.codes.column
+
+
+def needed_tables(targets: Sequence[Target]) -> Tables:
+    """The tables and columns that the schema's mapping asks for."""
+    tables = {"person": PERSON, "visit_occurrence": VISIT}
+    if any(t.fact == "death" for t in targets):
+        tables["death"] = DEATH
+    for name in dict.fromkeys(t.codes.table for t in targets if by_event(t)):
+        tables[name] = _event_columns(EVENTS[name])
+    for target in targets:
+        if target.codes.column:
+            table, column = _label_place(target)
+            if table == "care_site":
+                site = Column("care_site_id", "id")
+                tables["visit_occurrence"] = _with(tables["visit_occurrence"], site)
+                tables.setdefault(table, (site,))
+            tables[table] = _with(tables[table], Column(column, "text"))
+    return tables
+
+
+def _label_place(target: Target) -> tuple[str, str]:
+    table, _, column = target.codes.column.partition(".")
+    if table not in LABELLED:
+        raise target.refused(
+            "its column is in no table that has labels",
+            f"Name a column of {', '.join(LABELLED)}, for example person.gender_concept_id.",
+        )
+    return table, column
+
+
+def _with(columns: tuple[Column, ...], more: Column) -> tuple[Column, ...]:
+    return columns if any(c.name == more.name for c in columns) else (*columns, more)
+
+
+def _event_columns(names: EventColumns) -> tuple[Column, ...]:
+    columns = (
+        Column("person_id", "id"),
+        Column(names.concept, "whole"),
+        Column(names.source_concept, "whole", needed=False),
+        Column(names.source_value, "text", needed=False),
+        Column(names.date, "stamp"),
+        Column(names.stamp, "stamp", needed=False),
+    )
+    valued = (
+        Column("value_as_number", "number"),
+        Column("value_as_concept_id", "whole", needed=False),
+        Column("unit_concept_id", "whole", needed=False),
+        Column("unit_source_value", "text", needed=False),
+    )
+    return columns + valued if names.valued else columns
+
+
+def check_types(tables: Tables, kinds: Kinds, takes: dict[Role, tuple[Kind, ...]]) -> None:
+    """Refuse a table that lacks a needed column, or has one of a type that cannot be read."""
+    for table, columns in tables.items():
+        for column in columns:
+            kind = kinds[table].get(column.name)
+            if kind is None and column.needed:
+                raise CohortError(
+                    Code.COLUMN_MISSING,
+                    f"table {table} has no column {column.name}, which the OMOP model has.",
+                    "Add it.",
+                )
+            if kind is not None and kind not in takes[column.role]:
+                raise CohortError(
+                    Code.COLUMN_TYPE,
+                    f"{table}.{column.name} is stored as {kind}.",
+                    f"Store it as {SHOULD[column.role]}.",
+                )
+    zones = {
+        kind == "zoned": f"{table}.{column.name}"
+        for table, columns in tables.items()
+        for column in columns
+        if (kind := kinds[table].get(column.name)) in ("timestamp", "zoned")
+        or (kind == "text" and column.name.endswith("_datetime"))
+    }
+    if len(zones) > 1:
+        raise CohortError(
+            Code.COLUMN_TYPE,
+            f"{zones[True]} has a time zone and {zones[False]} has none, so the hours between them "
+            "are unknown.",
+            "Store all time stamps with a zone, or all without.",
+        )
+
+
+def missing(table: str, where: str) -> CohortError:
+    return CohortError(
+        Code.SOURCE_INCOMPLETE,
+        f"{where} has no table {table}, which the schema's mapping needs.",
+        "Add it.",
+    )
+
+
 SCHEMES = ("postgresql://", "postgres://")
 REMEDY = "Add source: {concepts: […]}, {codes: […]}, {column: person.…} or {fact: …}."
-EVENTS = pa.schema(
+EVENT_ROWS = pa.schema(
     [("id", pa.int64()), ("clock", pa.float64())]
     + [(name, pa.string()) for name in ("key", "value", "coded", "unit")]
 )
@@ -87,7 +280,7 @@ def _copied(warehouse: "Files | Postgres", tables: Tables, request: Request) -> 
     files = session.new_file(), session.new_file()
     for words, select, file, kept in (
         ("reading persons and their first visit", query.people, files[0], person),
-        ("reading events", query.events, files[1], EVENTS),
+        ("reading events", query.events, files[1], EVENT_ROWS),
     ):
         request.step(words)
         compiled = ibis.to_sql(select(expressions, schema, targets), dialect=warehouse.dialect)

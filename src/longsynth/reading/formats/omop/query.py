@@ -11,7 +11,7 @@ import ibis
 import ibis.expr.types as ir
 
 from longsynth.reading.adapter import Key, Target
-from longsynth.reading.formats.omop.model import EVENTS, IBIS, Column, EventColumns, by_event
+from longsynth.reading.formats.omop import EVENTS, IBIS, Column, EventColumns, by_event
 from longsynth.schema.schema import Schema
 
 FIRST, LAST = "0001-01-02 00:00:00", "9999-12-30 00:00:00"  # outside lie infinity and no calendar

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longsynth.reading.adapter import Step, moment
-from longsynth.reading.formats.omop.model import (
+from longsynth.reading.columns import literal, quoted
+from longsynth.reading.formats.omop import (
     IBIS,
     STRICT,
     TAKES,
@@ -27,9 +28,8 @@ from longsynth.reading.formats.omop.model import (
     missing,
 )
 from longsynth.reading.parquet import is_text
-from longsynth.reading.session import Session, literal, quoted
-from longsynth.system.errors import Code, CohortError, Refused
-from longsynth.system.reader_errors import without_cells
+from longsynth.reading.session import Session
+from longsynth.system.errors import Code, CohortError, Refused, without_cells
 
 SQL = {pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.string(): "VARCHAR"}
 ROWS = 20_000  # per fetch

@@ -1,1 +1,0 @@
-"""The public edition, section by section. Everything comes from a release."""

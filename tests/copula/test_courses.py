@@ -1,0 +1,78 @@
+"""Hints on how a variable moves: static and slow variables, whatever the noise says."""
+
+import numpy as np
+import pytest
+
+from longsynth.fit import fit
+from longsynth.methods.copula_score import CopulaScore
+from longsynth.methods.copula_score.courses import held, slow_memory
+from longsynth.methods.copula_score.features import Lags
+from longsynth.methods.copula_score.latent import toeplitz, within
+from longsynth.plan import plan_of
+from longsynth.privacy.budget import Budget
+from longsynth.reading.simulation import simulate, simulated_schema
+from longsynth.sample import sample
+from longsynth.sampling.model import Synthetic
+from longsynth.schema.schema import Schema
+
+LAGS = Lags(8, 3)
+
+
+def hinted(course: str) -> Schema:
+    """The simulated population, with a hint on its first variable."""
+    schema = simulated_schema()
+    first = schema.variables[0].model_copy(update={"course": course})
+    return schema.model_copy(update={"variables": (first, *schema.variables[1:])})
+
+
+def generated(course: str) -> Synthetic:
+    schema = hinted(course)
+    planned = plan_of(CopulaScore(), schema, 120, Budget(1.0, 1e-5))
+    bundle = fit(simulate(120, seed=3), planned)
+    return sample(CopulaScore().model(bundle), 200, seed=1)
+
+
+def steps_over_spread(made: Synthetic) -> float:
+    """The usual step from slot to slot, in standard deviations between patients."""
+    values = made.values[:, :, 0]
+    return float(np.abs(np.diff(values, axis=1)).mean() / values[:, 0].std())
+
+
+def test_a_static_variable_over_time_is_the_same_in_every_slot() -> None:
+    values = generated("static").values
+    assert (values[:, :, 0] == values[:, :1, 0]).all()
+    assert len(np.unique(values[:, 0, 0])) > 10  # patients still differ
+    assert (values[:, :, 1] != values[:, :1, 1]).any()
+
+
+def test_a_slow_variable_takes_small_steps_and_a_fast_one_need_not() -> None:
+    """Noise is random: over eight draws slow steps were at most 0.06, fast ones at least 0.27."""
+    assert steps_over_spread(generated("slow")) < 0.15 < steps_over_spread(generated("fast"))
+
+
+def test_releases_without_noise_overrule_the_hint_and_noisy_ones_do_not() -> None:
+    seen = LAGS.membership @ 0.7 ** np.arange(8)
+    sure, unsure = (slow_memory(seen, np.full(5, noise)[: len(seen)], LAGS) for noise in (0.01, 1))
+    assert sure[1] == pytest.approx(0.7, abs=0.1)
+    assert unsure[1] > 0.99
+
+
+@pytest.mark.parametrize("memory", [np.ones(4), 0.99 ** np.arange(4)], ids=["static", "slow"])
+def test_a_steady_channel_keeps_its_memory_in_an_impossible_matrix(memory: np.ndarray) -> None:
+    """Correlations that contradict each other: like two that are unlike, and only for a slot."""
+    correlations = np.zeros((4, 3, 3))
+    correlations[0] = [[1, 0.9, 0.9], [0.9, 1, -0.5], [0.9, -0.5, 1]]
+    correlations[:, 0, 0] = memory
+    steady, none = np.array([True, False, False]), np.zeros(3, bool)
+    means, mass = np.zeros((1, 4, 3)), np.ones(1)
+    own = toeplitz(memory[:, None, None])
+    with_hint, without = (within(correlations, means, mass, s).matrix for s in (steady, none))
+    assert with_hint[::3, ::3] == pytest.approx(own, abs=1e-6)
+    assert np.abs(without[::3, ::3] - own).max() > 0.1
+    assert np.linalg.eigvalsh(with_hint)[0] > -1e-9
+
+
+def test_what_is_as_wanted_already_is_left_as_it_is() -> None:
+    covariance = toeplitz((0.5 ** np.arange(4))[:, None, None])
+    wanted = (0.5 ** np.arange(4))[:, None]
+    assert held(covariance, wanted, np.array([True])) == pytest.approx(covariance, abs=1e-9)
