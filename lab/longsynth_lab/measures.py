@@ -17,7 +17,8 @@ from longsynth.audit.fidelity import FIDELITY, fidelity_scores
 from longsynth.audit.marginals import Measure
 from longsynth.audit.metric import Metric, Score
 from longsynth.audit.ranking import Predictions
-from longsynth.audit.utility import base_rate, subgroup_scores, train_and_predict, utility_scores
+from longsynth.audit.subgroups import subgroup_scores
+from longsynth.audit.utility import base_rate, train_and_predict, utility_scores
 from longsynth.bundle import Bundle
 from longsynth.fit import fit, fit_without_privacy
 from longsynth.methods.method import PrivateMethod
@@ -225,7 +226,7 @@ def _canary(evidence: Evidence) -> list[Score]:
     return [_plain("canary_exposure", exposed)]
 
 
-def _resampling(evidence: Evidence) -> dict[str, int]:
+def _resampling(evidence: Evidence) -> dict[str, Any]:
     return {"bootstrap": evidence.trial.bootstrap, "seed": evidence.trial.seed}
 
 
