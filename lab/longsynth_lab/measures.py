@@ -6,6 +6,7 @@ import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from typing import Any
 
 from longsynth.audit.dependence import (
     at_lag,

@@ -6,7 +6,7 @@ Attacks stand next to the same attacks on the training patients themselves, whic
 looks like. Canaries stand next to fits in which none was planted.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,15 +154,20 @@ class Case(NamedTuple):
         return part_scores(self.parts, measures, counted, gaps=tuple(measures), **resampling)
 
 
-def predicted_outcomes(train: Patients, test: Patients, synthetic: Patients) -> Iterator[Case]:
+def predicted_outcomes(
+    train: Patients, test: Patients, synthetic: Patients, *, models: Collection[str] | None = None
+) -> Iterator[Case]:
     """Predict each outcome of the test patients: after training on synthetic and on real patients,
-    and by the base rate. Only for the primary outcome, also without the synthetic weights."""
+    and by the base rate. Only for the primary outcome, also without the synthetic weights. `models`
+    names those wanted, "" for the base rate; by default all."""
     parts = parts_of(test.schema, test.cohort)
     for outcome in test.schema.outcomes:
         targets = tuple(t for t in targets_of(test.schema) if t.outcome == outcome)
         prepared = tested(targets, train, test) if targets[0].task == "survival" else None
         known = parts.among(test.actual(targets[0]).known)
         for row, model, weighted in _rows(targets[0]):
+            if models is not None and model not in models:
+                continue
             trained = synthetic if row == ON_SYNTHETIC else train
             for target, made in _made(targets, prepared, trained, test, model, weighted):
                 yield Case(Source(row, model, weighted, target.name), made, known)

@@ -56,14 +56,14 @@ def fitted_cox(
     table.columns = [f"x{i}" for i in used]
     # A patient with time 0 is at risk for a moment.
     table["time"], table["event"] = np.maximum(actual.value[rows], 1e-9), happened
-    weighted = np.ptp(weight[rows]) > 0
-    table["weight"] = weight[rows] if weighted else 1.0
+    if weighted := bool(np.ptp(weight[rows]) > 0):
+        table["weight"] = weight[rows]
     with single_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fractional weights, collinear predictors
         model = fitter(penalizer=PENALTY)
         try:
             model.fit(table, "time", "event", weights_col="weight" if weighted else None)
-        except (ArithmeticError, ValueError, np.linalg.LinAlgError, _no_fit()):
+        except _no_fit():  # a predictor separates those who end from all others
             return None
         moved = model.compute_residuals(table, "delta_beta") if influence else None
     ratio, error = np.zeros(predictors.shape[1]), np.full(predictors.shape[1], np.inf)

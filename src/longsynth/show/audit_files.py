@@ -23,15 +23,18 @@ POINTS = 120  # of a curve
 
 
 def write_audit(result: AuditResult, folder: Path) -> list[Path]:
-    """Write AUDIT.md, audit.json, predictions.parquet and, with matplotlib, two plots."""
+    """Write AUDIT.md and audit.json; for outcomes with levels predictions.parquet; and, with
+    matplotlib, plots."""
     write_whole(folder / "AUDIT.md", page(result).encode())
     content = json.dumps(result.tidy(), indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(folder / "audit.json", f"{content}\n".encode())
-    tables = [_table(result.schema, s, predicted) for s, predicted in result.predictions.items()]
-    whole = pa.concat_tables(tables).replace_schema_metadata({"warning": WARNING})
-    with whole_file(folder / "predictions.parquet") as scratch:
-        pq.write_table(whole, scratch)
-    names = ["AUDIT.md", "audit.json", "predictions.parquet"]
+    names = ["AUDIT.md", "audit.json"]
+    if result.predictions:
+        tables = [_table(result.schema, s, made) for s, made in result.predictions.items()]
+        whole = pa.concat_tables(tables).replace_schema_metadata({"warning": WARNING})
+        with whole_file(folder / "predictions.parquet") as scratch:
+            pq.write_table(whole, scratch)
+        names.append("predictions.parquet")
     plots = plot_curves(result, folder) + plot_attacks(result, folder)
     return [folder / name for name in names] + plots
 
@@ -41,6 +44,7 @@ def _table(schema: Schema, source: Source, predicted: Predictions) -> pa.Table:
     order = np.lexsort((predicted.site, predicted.group, predicted.event, -predicted.probability))
     return pa.table(
         {
+            "outcome": [source.outcome] * len(order),
             "row": [source.row] * len(order),
             "model": [source.model] * len(order),
             "weighted": [source.weighted] * len(order),
@@ -65,7 +69,13 @@ def write_panels(
         "bootstrap": result.bootstrap,
         "portraits": {name: describe(result.schema, cohort) for name, cohort in cohorts.items()},
         "curves": [
-            {"row": s.row, "model": s.model, "weighted": s.weighted, **_curves(predicted)}
+            {
+                "outcome": s.outcome,
+                "row": s.row,
+                "model": s.model,
+                "weighted": s.weighted,
+                **_curves(predicted),
+            }
             for s, predicted in result.predictions.items()
         ],
     }

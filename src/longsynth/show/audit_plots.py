@@ -22,10 +22,10 @@ from longsynth.audit.result import SYNTHETIC as OF_SYNTHETIC
 
 REAL, SYNTHETIC = "#5b6770", "#c8553d"
 LINES = {
-    Source(ON_REAL, "logistic"): (REAL, "-", "real, logistic"),
-    Source(ON_REAL, "boosted"): (REAL, "--", "real, boosted"),
-    Source(ON_SYNTHETIC, "logistic"): (SYNTHETIC, "-", "synthetic, logistic"),
-    Source(ON_SYNTHETIC, "boosted"): (SYNTHETIC, "--", "synthetic, boosted"),
+    (ON_REAL, "logistic"): (REAL, "-", "real, logistic"),
+    (ON_REAL, "boosted"): (REAL, "--", "real, boosted"),
+    (ON_SYNTHETIC, "logistic"): (SYNTHETIC, "-", "synthetic, logistic"),
+    (ON_SYNTHETIC, "boosted"): (SYNTHETIC, "--", "synthetic, boosted"),
 }
 FAINT = "#b9c0c5"
 STYLE: Any = {
@@ -42,10 +42,20 @@ EXPOSED = ("canary_exposure_4", "canary_exposure_1", "canary_exposure_control")
 
 
 def plot_curves(result: AuditResult, folder: Path) -> list[Path]:
-    """Write curves.png, or nothing if matplotlib is not installed."""
-    return _plot(
-        folder / "curves.png", (11, 3.9), 3, lambda axes: _draw_curves(result, axes), _said(result)
+    """Write curves.png, of the first outcome that has levels; or nothing, if there is none or
+    matplotlib is not installed."""
+    outcome = next((source.outcome for source in result.predictions), None)
+    if outcome is None:
+        return []
+    predicted = {s: p for s, p in result.predictions.items() if s.outcome == outcome and s.weighted}
+    by_row = {(source.row, source.model): each for source, each in predicted.items()}
+    title = (
+        f"Predicting {int(by_row[BASE_RATE, ''].event.sum())} events ({outcome}) among "
+        f"{len(by_row[BASE_RATE, ''].event):,} real test patients (dotted: no skill; in the last "
+        "plot, perfect calibration)"
     )
+    path = folder / "curves.png"
+    return _plot(path, (11, 3.9), 3, lambda axes: _draw_curves(by_row, axes), title)
 
 
 def plot_attacks(result: AuditResult, folder: Path) -> list[Path]:
@@ -79,15 +89,7 @@ def _plot(path: Path, size: tuple[float, float], columns: int, draw: Any, title:
     return [path]
 
 
-def _said(result: AuditResult) -> str:
-    events = int(result.predictions[Source(BASE_RATE)].event.sum())
-    return (
-        f"Predicting {events} events among {result.patients['test']:,} real test patients "
-        "(dotted: no skill; in the last plot, perfect calibration)"
-    )
-
-
-def _draw_curves(result: AuditResult, axes: Any) -> None:
+def _draw_curves(predicted: dict[tuple[str, str], Predictions], axes: Any) -> None:
     roc, pr, calibration = axes
     for axis, title, x, y in (
         (roc, "ROC", "false positive rate", "true positive rate"),
@@ -98,10 +100,10 @@ def _draw_curves(result: AuditResult, axes: Any) -> None:
         axis.set(xlabel=x, ylabel=y, xlim=(0, 1), ylim=(0, 1.02))
     roc.plot([0, 1], [0, 1], ":", color=FAINT)
     calibration.plot([0, 1], [0, 1], ":", color=FAINT)
-    rate = result.predictions[Source(BASE_RATE)].event.mean()
+    rate = predicted[BASE_RATE, ""].event.mean()
     pr.axhline(rate, linestyle=":", color=FAINT)
     for source, (colour, line, label) in LINES.items():
-        _curve((roc, pr, calibration), result.predictions[source], colour, line, label)
+        _curve((roc, pr, calibration), predicted[source], colour, line, label)
     roc.legend(frameon=False, fontsize=8, loc="lower right")
 
 
