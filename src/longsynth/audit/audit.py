@@ -38,12 +38,12 @@ from longsynth.audit.subgroups import (
     subgroup_scores,
 )
 from longsynth.audit.survival import (
+    Reference,
     Survival,
-    Tested,
     part_concordance,
+    reference,
     survival,
     survival_scores,
-    tested,
 )
 from longsynth.audit.targets import Patients, Target, Task, targets_of
 from longsynth.audit.utility import classified, utility_scores
@@ -163,7 +163,7 @@ def predicted_outcomes(
     parts = parts_of(test.schema, test.cohort)
     for outcome in test.schema.outcomes:
         targets = tuple(t for t in targets_of(test.schema) if t.outcome == outcome)
-        prepared = tested(targets, train, test) if targets[0].task == "survival" else None
+        prepared = reference(targets, train, test) if targets[0].task == "survival" else None
         known = parts.among(test.actual(targets[0]).known)
         for row, model, weighted in _rows(targets[0]):
             if models is not None and model not in models:
@@ -189,7 +189,7 @@ def _rows(target: Target) -> Iterator[tuple[str, str, bool]]:
 
 def _made(
     targets: tuple[Target, ...],
-    prepared: Tested | None,
+    prepared: Reference | None,
     train: Patients,
     test: Patients,
     model: Any,

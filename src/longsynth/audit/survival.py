@@ -24,7 +24,7 @@ BLOCK = 256  # events whose pairs are compared at a time
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class Reference:
     """The test patients of one outcome, and what every row of its tables is compared with."""
 
     targets: tuple[Target, ...]  # one for each cause
@@ -39,7 +39,7 @@ class Tested:
     __repr__ = sizes_only
 
 
-def tested(targets: tuple[Target, ...], train: Patients, test: Patients) -> Tested:
+def reference(targets: tuple[Target, ...], train: Patients, test: Patients) -> Reference:
     """Prepare all comparisons of one outcome with the test patients."""
     actual, horizon = test.actual(targets[0]), _horizon(targets[0], test)
     rows = actual.known
@@ -60,7 +60,7 @@ def tested(targets: tuple[Target, ...], train: Patients, test: Patients) -> Test
         np.hypot(*(m.error if m else unknown for m in pair))
         for pair in zip(cox, other, strict=True)
     ]
-    return Tested(targets, known, given, grid, before, then, tuple(cox), np.array(error))
+    return Reference(targets, known, given, grid, before, then, tuple(cox), np.array(error))
 
 
 def _horizon(target: Target, patients: Patients) -> float:
@@ -73,7 +73,7 @@ class Survival:
     """What a model predicted of one cause, and the curve of the patients who trained it."""
 
     cause: int  # among the targets
-    tested: Tested
+    reference: Reference
     risk: Floats  # (n,): higher is earlier
     chance: Floats  # (n, times): P(ended in this way by then)
     curve: Floats  # (times,)
@@ -83,11 +83,11 @@ class Survival:
 
     @property
     def happened(self) -> Bools:
-        level = self.tested.targets[self.cause].level
-        return np.asarray(self.tested.actual.status == level)
+        level = self.reference.targets[self.cause].level
+        return np.asarray(self.reference.actual.status == level)
 
 
-def survival(test: Tested, train: Patients, *, model: bool, weighted: bool) -> list[Survival]:
+def survival(test: Reference, train: Patients, *, model: bool, weighted: bool) -> list[Survival]:
     """Predict every cause. Without a model, everyone has the training cohort's curve."""
     target, causes, size = test.targets[0], len(test.targets), len(test.actual.value)
     actual = train.actual(target)
@@ -129,7 +129,7 @@ def concordance(predicted: Survival, rows: Bools) -> Callable[[Floats], float]:
     bootstrap replicates this gives the same interval, without all pairs of patients each time.
     """
     where = np.flatnonzero(rows)
-    time, risk = predicted.tested.actual.value[where], predicted.risk[where]
+    time, risk = predicted.reference.actual.value[where], predicted.risk[where]
     happened = predicted.happened[where]
     right, pairs = np.zeros(len(where)), np.zeros(len(where))
     cases = np.flatnonzero(happened)
@@ -155,7 +155,7 @@ def part_concordance(predicted: Survival) -> PartMeasure:
 
 def brier(predicted: Survival) -> Callable[[Floats], float]:
     """Prepare the Brier score over time, with censored patients represented by the others."""
-    test = predicted.tested
+    test = predicted.reference
     ended = (test.actual.value[:, None] <= test.grid) & (test.actual.status > 0)[:, None]
     staying = test.actual.value[:, None] > test.grid
     missed = np.where(ended, (predicted.happened[:, None] - predicted.chance) ** 2, 0.0)
@@ -166,7 +166,7 @@ def brier(predicted: Survival) -> Callable[[Floats], float]:
 
 def curve_distance(predicted: Survival) -> Callable[[Floats], float]:
     """Prepare the largest distance between the curves of training and test patients."""
-    test = predicted.tested
+    test = predicted.reference
     order = np.argsort(test.actual.value, kind="stable")
     time, status = test.actual.value[order], test.actual.status[order]
 
@@ -180,7 +180,10 @@ def curve_distance(predicted: Survival) -> Callable[[Floats], float]:
 def ratio_error(predicted: Survival) -> Callable[[Floats], float]:
     """Prepare the mean distance of log hazard ratios from the test patients' own, in standard
     errors. Weights move the test patients' ratios to first order."""
-    own, error = predicted.tested.cox[predicted.cause], predicted.tested.error[predicted.cause]
+    own, error = (
+        predicted.reference.cox[predicted.cause],
+        predicted.reference.error[predicted.cause],
+    )
     known = np.isfinite(error)
     if own is None or not known.any():
         return lambda weight: np.nan

@@ -65,7 +65,7 @@ def shown(score: Score | None, digits: int = 3, to: str = " to ") -> str:
     """Return value and interval as text; a dash if there is no value."""
     if score is None or not np.isfinite(score.value):
         return "–"
-    value = f"{score.value:.{digits}f}"
+    value = f"{round(score.value, digits) + 0.0:.{digits}f}"  # never -0
     if not np.isfinite(score.lower):
         return value
     return f"{value} ({score.lower:.{digits}f}{to}{score.upper:.{digits}f})"

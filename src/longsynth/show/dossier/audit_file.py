@@ -37,7 +37,7 @@ class ScoreRecord(_Read):
         """Value and interval as text; a dash if there is no value."""
         if self.value is None:
             return "–"
-        value = f"{self.value:.{digits}f}"
+        value = f"{round(self.value, digits) + 0.0:.{digits}f}"  # never -0
         if self.lower is None or self.upper is None:
             return value
         return f"{value} ({self.lower:.{digits}f} to {self.upper:.{digits}f})"
@@ -102,12 +102,11 @@ class Audit:
     @property
     def outcomes(self) -> list[str]:
         """What was predicted, the primary outcome first."""
-        predicted = (s.outcome for s in self.scores if s.section == "utility")
-        return list(dict.fromkeys(predicted))
+        return list(dict.fromkeys(s.outcome for s in self.scores if s.outcome))
 
     def first_model(self, outcome: str) -> str:
         """The simplest model of an outcome: it speaks for the outcome in sentences."""
-        return next((model for _, model, _ in self.rows("utility", outcome) if model), "")
+        return next((s.model for s in self.scores if s.outcome == outcome and s.model), "")
 
 
 def read_audit(folder: Path, fingerprint: str, like: dict[str, Any]) -> Audit:

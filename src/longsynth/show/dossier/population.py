@@ -146,7 +146,8 @@ class _Charts:
         levels, meaning = levels_of(schema, what), meaning_of(schema, what)
         values, noise = self.at("strata", what)
         shares, id_ = known(values), f"strata-{what}"
-        title = capital(what) if meaning == what else f"{capital(what)}: {meaning}"
+        named = {"event": "Primary outcome"}.get(what, capital(what))
+        title = named if meaning == what else f"{named}: {meaning}"
         each = "; ".join(f"{n}: {percent(s, 1)}" for n, s in zip(levels, shares, strict=True))
         summary = f"{each}." if len(levels) < 7 else f"{len(levels)} levels."
         summary += _noise_in_words(noise)
@@ -192,13 +193,11 @@ def time_figures(
         spread = None if noise is None else known(noise[cause])
         half, ends = len(at) // 2, []
         for series, ys in shares.items():
-            a, b = ("–" if ys[i] is None else percent(ys[i], 1) for i in (half, -1))
-            ends.append(f"{series.name}: {a}, then {b}")
-        summary = f"By {number(at[half])} and {number(at[-1])} {unit.name}. {'; '.join(ends)}."
-        summary += _noise_in_words(spread)
-        name = capital(outcome_name(schema, outcome))
-        title = name if len(levels) == 2 else f"{name}: {level}"
-        title += ", cumulative incidence"
+            a, b = ("unknown" if ys[i] is None else percent(ys[i], 1) for i in (half, -1))
+            ends.append(f"{series.name} {a} and {b}")
+        times = f"{at[half]:.2g} and {at[-1]:.3g} {unit.name}"
+        summary = f"Within {times}: {'; '.join(ends)}.{_noise_in_words(spread)}"
+        title = f"{capital(outcome_name(schema, outcome))}: “{level}” by time"
         about = f"Share of patients with “{level}”, by time. {summary}"
         id_ = f"{prefix}-time-{outcome.variable}-{cause}"
         chart = over_time(id_, title, about, at, shares, spread, unit.name)

@@ -14,10 +14,10 @@ from longsynth.show.dossier.words import (
     GAPS,
     capital,
     gap_unit,
+    levels_only,
     metric_label,
-    part_name,
     short,
-    spaced,
+    target_name,
 )
 
 ATTACKS = {"mia_auc": "distance", "mia_density_auc": "density"}  # how each finds members
@@ -34,12 +34,12 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-def utility(audit: Audit) -> tuple[Table, ...]:
+def utility(schema: Schema, audit: Audit) -> tuple[Table, ...]:
     """One table per outcome."""
-    return tuple(_utility(audit, outcome) for outcome in audit.outcomes)
+    return tuple(_utility(schema, audit, outcome) for outcome in audit.outcomes)
 
 
-def _utility(audit: Audit, outcome: str) -> Table:
+def _utility(schema: Schema, audit: Audit, outcome: str) -> Table:
     sources = audit.rows("utility", outcome)
     computed = audit.of("utility", *sources[0], outcome)
     metrics, rows = [m for m in shown_in("dossier", "utility") if m in computed], []
@@ -48,8 +48,9 @@ def _utility(audit: Audit, outcome: str) -> Table:
         name = ", ".join(w for w in (row, model, "" if weighted else "unweighted") if w)
         rows.append((name, *(_shown(scores.get(metric)) for metric in metrics)))
     headings = [metric.heading for name in metrics if (metric := find_metric(name))]
-    caption = f"{capital(spaced(outcome))}: each row's patients train a model, which predicts the "
-    return Table(caption + "real test patients", ("trained on", *headings), tuple(rows))
+    says = "each row's patients train a model, which predicts the real test patients"
+    caption = f"{capital(target_name(schema, outcome))}: {says}"
+    return Table(caption, ("trained on", *headings), tuple(rows))
 
 
 def subgroups(schema: Schema, audit: Audit) -> tuple[Table, ...]:
@@ -71,7 +72,7 @@ def subgroups(schema: Schema, audit: Audit) -> tuple[Table, ...]:
             for metric, score in (columns[0].items() if columns else ())
         )
         head = ("metric", *(row for row, _, _ in sources), "note")
-        caption = f"{capital(spaced(outcome))}: by group, and by group at each site"
+        caption = f"{capital(target_name(schema, outcome))}: by group, and by group at each site"
         tables += [Table(caption, head, rows)] if rows else []
     return tuple(tables)
 
@@ -138,7 +139,7 @@ def group_figures(schema: Schema, audit: Audit) -> tuple[Figure, ...]:
             "After training on synthetic or real patients. Guessing reaches a part's own base "
             "rate, so parts differ even under equal skill: compare rows of the same part."
         )
-        title = f"{capital(spaced(outcome))}: {measure} by group"
+        title = f"{capital(target_name(schema, outcome))}: {measure} by group"
         # concordance has its own zero: guessing
         nothing = 0.5 if measure == "concordance" else 0.0
         span = (min([nothing, *(r.lower or r.value or 0.5 for r in rows)]), most * 1.05)
@@ -157,8 +158,8 @@ def _served(schema: Schema, audit: Audit, outcome: str) -> tuple[list[Row], str]
         measure = OF_PARTS[name.removeprefix(f"{part}_")]
         for row, (on, class_) in trained.items():
             scores = audit.of("subgroups", row, "" if row == BASE_RATE else model, True, outcome)
-            text = f"{short(part_name(schema, part), 24)} · {on}"
-            rows.append(_row(text, class_, scores.get(name)))
+            level = short(levels_only(schema, part), 18) if row == ON_SYNTHETIC else ""
+            rows.append(_row(f"{level} · {on}".strip(), class_, scores.get(name)))
     return rows, measure
 
 
@@ -211,13 +212,13 @@ class Predicted:
     figures: tuple[Figure, ...]
 
 
-def predicted(audit: Audit) -> tuple[Predicted, ...]:
+def predicted(schema: Schema, audit: Audit) -> tuple[Predicted, ...]:
     """ROC, precision and recall, and calibration, for each outcome with levels and classifier."""
     pairs = dict.fromkeys((c.outcome, c.model) for c in audit.panels.curves if c.model)
     several = len({outcome for outcome, _ in pairs}) > 1
     return tuple(
         Predicted(
-            capital(f"{spaced(outcome)}, {model}" if several else model),
+            capital(f"{target_name(schema, outcome)}, {model}" if several else model),
             _figures(audit, f"{place}-{model}" if several else model, outcome, model),
         )
         for place, (outcome, model) in enumerate(pairs)

@@ -10,7 +10,7 @@ from longsynth.audit.result import BASE_RATE, ON_REAL, ON_SYNTHETIC, SYNTHETIC, 
 from longsynth.schema.schema import Schema
 from longsynth.show.dossier.audit_file import Audit, ScoreRecord
 from longsynth.show.dossier.scores import ATTACKS, OF_PARTS, canary_scores, parts_scored
-from longsynth.show.dossier.words import capital, listed, metric_label, part_name, spaced
+from longsynth.show.dossier.words import capital, listed, metric_label, part_name, target_name
 
 Tone = Literal["good", "open", "poor"]
 TONES: dict[Tone, tuple[str, str]] = {
@@ -42,7 +42,7 @@ class Verdict:
 def verdicts(schema: Schema, audit: Audit, auc_limit: str) -> tuple[Verdict, ...]:
     """`auc_limit` is what the ledger allows the strongest possible attacker."""
     return (
-        *(_prediction(audit, outcome) for outcome in audit.outcomes),
+        *(_prediction(schema, audit, o) for o in audit.outcomes or _first_names(schema)),
         *(v for outcome in audit.outcomes if (v := _groups(schema, audit, outcome))),
         _description(schema, audit),
         _told_apart(audit),
@@ -61,11 +61,11 @@ SPEAKS = {
 }
 
 
-def _prediction(audit: Audit, outcome: str) -> Verdict:
+def _prediction(schema: Schema, audit: Audit, outcome: str) -> Verdict:
     computed = audit.of("utility", BASE_RATE, "", True, outcome)
-    metric = next(m for m in SPEAKS if m in computed)
+    metric = next((m for m in SPEAKS if m in computed), "auprc")
     ours, real, base = _scores(audit, "utility", metric, outcome)
-    (measure, model), name = SPEAKS[metric], spaced(outcome)
+    (measure, model), name = SPEAKS[metric], target_name(schema, outcome)
     tone, found = kept(ours, real, base)
     says = (
         f"{model} predicts “{name}” for {audit.panels.patients['test']:,} real test patients. Its "
@@ -77,8 +77,13 @@ def _prediction(audit: Audit, outcome: str) -> Verdict:
         f"{_value(real)} with real patients and {_value(base)} by guessing."
     )
     avoid = f"prediction models of “{name}”" if tone == "poor" else ""
-    about = "Prediction" if len(audit.outcomes) == 1 else f"Prediction of {name}"
-    return Verdict(about, tone, says, board if outcome == audit.outcomes[0] else "", avoid)
+    about = "Prediction" if len(audit.outcomes) < 2 else f"Prediction of {name}"
+    return Verdict(about, tone, says, board if outcome in audit.outcomes[:1] else "", avoid)
+
+
+def _first_names(schema: Schema) -> list[str]:
+    """The primary outcome, if the schema has one."""
+    return [outcome.name for outcome in schema.outcomes[:1]]
 
 
 def _groups(schema: Schema, audit: Audit, outcome: str) -> Verdict | None:
@@ -102,7 +107,7 @@ def _groups(schema: Schema, audit: Audit, outcome: str) -> Verdict | None:
     board += f": {listed(worse)}." if worse else ": each is served like everybody."
     says = f"{capital(measure)} by group. {' '.join(parts)}"
     lost = [f"“{level}”" for level, each in tones.items() if each == "poor"]
-    about = "Groups" if len(audit.outcomes) == 1 else f"Groups, {spaced(outcome)}"
+    about = "Groups" if len(audit.outcomes) == 1 else f"Groups, {target_name(schema, outcome)}"
     avoid = f"conclusions about groups ({', '.join(lost)})" if lost else ""
     return Verdict(about, tone, says, board if outcome == audit.outcomes[0] else "", avoid)
 

@@ -4,13 +4,14 @@ import re
 from collections.abc import Sequence
 
 from longsynth.audit.description import level_names as coded_levels
-from longsynth.audit.registry import find_metric, label_of
+from longsynth.audit.registry import label_of
 from longsynth.schema.columns import Labels, TimeUnit, time_unit
 from longsynth.schema.outcomes import Outcome
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 
 GAPS = "gap_wasserstein"  # the one score in hours
+_MEASURED = re.compile(r"_site_|_(?:auprc|ece|false_negatives|mae|concordance)$")
 # what `Labels.numbered` writes after a meaning when it replaces levels by 0, 1, …
 _CODED = re.compile(r"^(?:(?P<meaning>.*); )?(?P<levels>0 is .+, 1 is .+)$")
 
@@ -93,6 +94,14 @@ def outcome_name(schema: Schema, outcome: Outcome) -> str:
     return meaning_of(schema, "event") if kept_as_label else spaced(outcome.name)
 
 
+def target_name(schema: Schema, target: str) -> str:
+    """What people call that which an audit predicted: an outcome, or one of its levels."""
+    for outcome in schema.outcomes:
+        if target == outcome.name or target.startswith(f"{outcome.name}: "):
+            return outcome_name(schema, outcome) + target.removeprefix(outcome.name)
+    return spaced(target)
+
+
 def outcome_levels(schema: Schema, outcome: Outcome) -> tuple[str, ...]:
     """The levels of an outcome; for a time to event how it ended, censored first."""
     place = outcome.status if outcome.kind == "time_to_event" else outcome.variable
@@ -108,6 +117,11 @@ def part_name(schema: Schema, part: str) -> str:
         return levels_of(schema, "group")[int(numbered[1])]
     facts = (fact.partition("=") for fact in part.split("&"))
     return ", ".join(f"{spaced(what)}: {level}" if level else what for what, _, level in facts)
+
+
+def levels_only(schema: Schema, part: str) -> str:
+    """The same where there is little room: F, over 80."""
+    return ", ".join(name.rpartition(": ")[2] for name in part_name(schema, part).split(", "))
 
 
 def sides_of(schema: Schema, what: str) -> tuple[str, ...]:
@@ -131,6 +145,7 @@ def metric_label(schema: Schema, metric: str) -> str:
 
     named = re.sub(r"(?:,| in) (event|group) ([01])\b", level, label_of(metric))
     named = re.sub(r"(?<=, )group\d+", lambda found: part_name(schema, found[0]), named)
-    if (found := find_metric(metric)) and (part := (found.parts(metric) or {}).get("part")):
+    if "=" in metric:
+        part = _MEASURED.split(metric)[0]
         named = named.replace(part, part_name(schema, part))
     return named.replace("hours", gap_unit(schema).name) if metric == GAPS else named
