@@ -13,8 +13,8 @@ from longsynth.system.arrays import Floats, Ints, sizes_only
 from longsynth.system.errors import Code, Refused
 from longsynth.system.workers import single_thread
 
-PENALTY = 1e-3  # of a Cox model on standardised predictors: it keeps estimates finite
-VARIES = 1e-6  # a predictor with a smaller deviation says nothing
+PENALTY = 1e-2  # of a Cox model on standardised predictors: it keeps estimates finite
+LEAST_VARIED = 10  # patients with another value than the most common one, or a predictor is unused
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def fitted_cox(
     rows = actual.known & (weight > 0)
     given, happened = predictors[rows], actual.status[rows] == cause
     mean, spread = given.mean(axis=0), given.std(axis=0)
-    used = np.flatnonzero(spread > VARIES)
+    used = np.flatnonzero([_varied(column) >= LEAST_VARIED for column in given.T])
     if not happened.any() or not len(used):
         return None
     table = frame((given[:, used] - mean[used]) / spread[used])
@@ -77,6 +77,11 @@ def fitted_cox(
         shifts[np.ix_(np.flatnonzero(rows), used)] = by_patient
     times, hazard = base.index.to_numpy(np.float64), base.iloc[:, 0].to_numpy(np.float64)
     return Cox(ratio, error, mean, times, hazard, shifts)
+
+
+def _varied(column: Floats) -> int:
+    """Patients who differ from the most common value: with few of them, the ratio runs away."""
+    return len(column) - int(np.unique(column, return_counts=True)[1].max(initial=0))
 
 
 def _lifelines() -> tuple[Any, Any]:

@@ -61,6 +61,7 @@ class Target:
     once: bool  # one value per patient: static variables and labels
     column: str  # in tables with one column per variable
     numeric: bool = True  # written as a number, with or without levels to choose from
+    otherwise: str = ""  # in such tables, the column that counts where the first has no number
 
     @property
     def codes(self) -> Source:
@@ -127,7 +128,8 @@ def _target(number: int, name: str, place: str, entry: Variable | Labels) -> Tar
     if levels is None and entry.source and entry.source.fact in ("death", "occurs"):
         levels = ("0", "1") if isinstance(entry, Variable) and entry.kind == "binary" else None
     column, numeric = entry.column or name, entry.levels is None
-    return Target(number, name, place, entry.source, levels, once, column, numeric)
+    otherwise = entry.otherwise if isinstance(entry, Variable) else ""
+    return Target(number, name, place, entry.source, levels, once, column, numeric, otherwise)
 
 
 def _check(target: Target) -> None:
