@@ -32,7 +32,7 @@ OWN = "with a rule of its own, tested beside it"
 KNOWN = {
     "reading/split.py": FOLDER,
     "reading/formats/table.py": TEMPORARY,
-    "reading/frames.py": TEMPORARY,
+    "reading/cohort_folder.py": TEMPORARY,
     "release/synthesizer.py": FOLDER,
     "show/audit_files.py": FILE,
     "show/audit_plots.py": FOLDER,
