@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
+from longsynth.sampling.constraints import constrained
 from longsynth.sampling.model import Model, Synthetic, joined
 from longsynth.sampling.selection import Selection, selected
 from longsynth.sampling.strata import Strata
@@ -79,7 +80,7 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
     if model.times:
         observed = model.masks.draw(shared, length, rng) & model.schema.layout.up_to(length)
         observed = observed_times(observed, model.times)
-    return Synthetic(
+    made = Synthetic(
         values=values,
         observed=observed,
         gaps=gaps,
@@ -90,3 +91,4 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
         weight=strata.weight[stratum],  # w_i = p / q
         fingerprint=model.fingerprint,
     )
+    return constrained(made, model.schema)  # public, so it costs nothing

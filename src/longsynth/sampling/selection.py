@@ -10,7 +10,8 @@ from longsynth.bundle import Bundle
 from longsynth.sampling.model import Model, Synthetic, joined
 from longsynth.sampling.strata import Strata
 from longsynth.sampling.times import released_times, with_ranks
-from longsynth.sampling.where import Condition, Where, allowed_strata, conditions, floors, met
+from longsynth.sampling.where import Where, allowed_strata, conditions, floors, met
+from longsynth.schema.conditions import Condition
 from longsynth.schema.schema import LABEL_ORDER
 from longsynth.system.errors import Code, Refused
 from longsynth.system.workers import one_thread

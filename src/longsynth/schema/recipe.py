@@ -209,7 +209,7 @@ class Recipe(FrozenModel):
         if lacking:
             raise InvalidField(f"no column holds {lacking[0]!r}", "tables")
         for use, what in (("group", "group"), ("outcome", "event")):
-            if use not in filled and what in record.model_fields_set:
+            if use not in filled and what in record.model_fields_set and getattr(record, what):
                 raise InvalidField(f"no column has use: {use}, but the record has {what}", "tables")
         if ("site" in filled) != (record.site is not None):
             raise InvalidField(

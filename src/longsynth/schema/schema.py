@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from longsynth.schema.columns import LABELS, Labels, PatientColumn, Time
+from longsynth.schema.conditions import NotUnderstood, constraint
 from longsynth.schema.constants import Constants, ResolvedConstants
+from longsynth.schema.constraints import Knot, knots, require_solution
 from longsynth.schema.mapping import Dataset
 from longsynth.schema.outcomes import Group, Outcome, expanded, groups_of, outcomes_of
 from longsynth.schema.record import Layout, layout_of
 from longsynth.schema.variable import Aggregate, Level, Variable
-from longsynth.system.text import MEANING, Title, VariableName
+from longsynth.system.text import MEANING, Meaning, Title, VariableName
 from longsynth.system.yaml_text import FrozenModel, InvalidField
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ class Schema(FrozenModel):
     site: Labels | None = None
     protected: tuple[dict[str, Level], ...] | None = None  # combinations that sampling keeps
     variables: tuple[Variable, ...] = Field(min_length=1)
+    constraints: tuple[Meaning, ...] = ()  # that no synthetic patient violates
     constants: Constants = Constants()
     source: Dataset = Dataset()  # how an import reads the source as a whole
 
@@ -94,6 +97,7 @@ class Schema(FrozenModel):
                 message = f"longer than {MEANING} characters together with its levels; shorten it"
                 raise InvalidField(message, what, "meaning")
         self._consistent_roles()
+        self._consistent_constraints()
         if len(self.strata) > MOST_STRATA:
             raise InvalidField(
                 f"sites, levels of the group and levels of the event give {len(self.strata):,} "
@@ -125,6 +129,17 @@ class Schema(FrozenModel):
                 if level not in self.conditions[what]:
                     known = ", ".join(self.conditions[what])
                     raise InvalidField(f"{level!r} is none of {known}", "protected", i, what)
+
+    def _consistent_constraints(self) -> None:
+        for i, text in enumerate(self.constraints):
+            try:
+                constraint(text, self)
+            except NotUnderstood as error:
+                raise InvalidField(str(error), "constraints", i) from None
+        try:
+            require_solution(self.knots, self)
+        except NotUnderstood as error:
+            raise InvalidField(str(error), "constraints") from None
 
     @staticmethod
     def suggest(
@@ -166,6 +181,16 @@ class Schema(FrozenModel):
             for v in self.variables
             if v.static and (v.levels is not None or v.kind == "binary")
         }
+
+    @property
+    def knots(self) -> tuple[Knot, ...]:
+        """What constraints move together, in the order in which it is settled."""
+        return knots([constraint(text, self) for text in self.constraints], self)
+
+    @property
+    def constrained(self) -> frozenset[str]:
+        """The labels and variables that constraints name."""
+        return frozenset(n for knot in self.knots for c in knot.constraints for n in c.names)
 
     def key(self, name: str) -> str:
         """The key in the schema of a label that may be given by the name people use."""
@@ -280,6 +305,10 @@ class Schema(FrozenModel):
                     meaning=self.site.meaning if self.site else "",
                 ),
                 "protected": protected,
+                "constraints": tuple(
+                    constraint(text, self).relabelled(self._canonical_level)
+                    for text in self.constraints
+                ),
                 "variables": tuple(
                     v.model_copy(
                         update={"column": "", "otherwise": "", "aggregate": None, "source": None}
@@ -288,6 +317,9 @@ class Schema(FrozenModel):
                 ),
             }
         )
+
+    def _canonical_level(self, what: str, level: float) -> str:
+        return self.levels(what)[int(level)] if what == "site" else str(int(level))
 
     def in_own_columns(self, unit: str = "hours") -> "Schema":
         """The same schema with the column names that longsynth itself writes, and no mapping."""

@@ -1,5 +1,7 @@
 """Variable: one measure of a patient, with the public facts that its values are held to."""
 
+from decimal import Decimal
+from math import ceil, floor, log10
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -11,6 +13,7 @@ from longsynth.system.yaml_text import FrozenModel, InvalidField
 Aggregate = Literal["mean", "median", "last", "min", "max"]
 
 FAR = 1e30  # no unit needs larger numbers, or a range below 1/FAR; beyond, arithmetic fails
+FINEST_SHARE = 0.02  # of a variable's usual spread: finer digits would only look precise
 RESERVED = {"patient_id", "time", "group", "event", "site", "weight"}
 
 
@@ -61,6 +64,31 @@ class Variable(FrozenModel):
     def channels(self) -> int:
         """Columns that an encoded value takes: one for each level of a nominal variable."""
         return len(self.levels) if self.kind == "nominal" and self.levels else 1
+
+    @property
+    def decimals(self) -> int:
+        """How many decimals a value is written with: those of its resolution, or of a fiftieth of
+        its usual spread. On a log scale, the smallest values keep a digit."""
+        if self.kind in ("binary", "ordinal"):
+            return 0
+        if self.resolution is not None:
+            exponent = Decimal(repr(self.resolution)).normalize().as_tuple().exponent
+            return max(-int(exponent), 0)
+        low, high = self.bounds
+        finest = (self.scale or (high - low) / 6) * FINEST_SHARE
+        smallest = min(finest, low) if self.transform == "log" else finest
+        return max(-floor(log10(smallest)), 0)
+
+    @property
+    def step(self) -> float:
+        """Between two values as they are written."""
+        return self.resolution or 10.0**-self.decimals if self.kind == "continuous" else 1.0
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and highest value, in steps."""
+        low, high = (bound / self.step for bound in self.bounds)
+        return float(ceil(low - 1e-9)), float(floor(high + 1e-9))
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
