@@ -95,11 +95,11 @@ class Placed:
 
     def _violations(self) -> dict[str, int]:
         """For each constraint: slots, or patients, that violate it, and of how many it asks."""
-        if not self.schema.constraints:
+        if not self.schema.rules:
             return {}
         cohort = self.cohort()
         number: dict[str, int] = {}
-        for text in self.schema.constraints:
+        for text in self.schema.rules:
             parts = violations(constraint(text, self.schema), cohort, self.schema)
             names = violation_counts(text)
             number |= {n: int(part.sum()) for n, part in zip(names, parts, strict=True)}

@@ -16,12 +16,13 @@ from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 from longsynth.system.arrays import Bools, Floats
 
+ENOUGH = 20  # numbers between two limits that say how such numbers are distributed
 ROUNDS = 20  # of moving pairs toward each other; what is left moves the larger variable alone
 
 
 def constrained(made: Synthetic, schema: Schema) -> Synthetic:
     """Return the same patients, without any violation. Missing values violate nothing."""
-    if not schema.constraints:
+    if not schema.rules:
         return made
     made, named = replace(made, values=made.values.copy()), schema.constrained
     for place, v in enumerate(schema.variables):
@@ -58,7 +59,8 @@ def _ordered(
     wanted = {}
     for v in knot.variables:
         numbers, there = numbers_of(made, schema, v.name)
-        wanted[v.name] = np.clip(np.where(there, numbers / v.step, 0), low[v.name], high[v.name])
+        steps = np.where(there, numbers / v.step, 0)
+        wanted[v.name] = _inside(steps, there, low[v.name], high[v.name])
     _together(knot, active, wanted)
     settled: dict[str, Floats] = {}
     for v in knot.variables:  # a smaller one comes before a larger one
@@ -68,6 +70,22 @@ def _ordered(
                 knot.raised(low, v.name, above, active[pair.number])
         settled[v.name] = np.clip(np.rint(wanted[v.name]), low[v.name], high[v.name])
     return {v.name: on_grid(settled[v.name], v) for v in knot.variables}
+
+
+def _inside(steps: Floats, there: Bools, low: Floats, high: Floats) -> Floats:
+    """Move numbers between their limits. Those with the same limits keep their order and get the
+    distribution of the numbers that lie inside already, so that none pile up at a limit."""
+    ends, moved = low + 1j * high, steps.copy()
+    outside = there & ((steps < low) | (steps > high))
+    for pair in np.unique(ends[outside]):
+        alike = there & (ends == pair)
+        fine = steps[alike & ~outside]
+        if len(fine) >= ENOUGH:
+            numbers = steps[alike]
+            rank = np.empty(len(numbers))
+            rank[np.argsort(numbers, kind="stable")] = (np.arange(len(rank)) + 0.5) / len(rank)
+            moved[alike] = np.quantile(fine, rank)
+    return np.clip(moved, low, high)
 
 
 def _together(knot: Knot, active: Sequence[Bools], wanted: dict[str, Floats]) -> None:

@@ -1,6 +1,7 @@
 """Variable: one measure of a patient, with the public facts that its values are held to."""
 
 from decimal import Decimal
+from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Annotated, Any, Literal, Self
 
@@ -29,6 +30,16 @@ def _level(value: object) -> object:
 Level = Annotated[LevelText, BeforeValidator(_level)]
 
 
+Bands = tuple[Annotated[float, Field(ge=-FAR, le=FAR)], ...]
+
+
+def check_bands(bands: Bands, levels: tuple[str, ...] | None) -> None:
+    if any(a >= b for a, b in pairwise(bands)):
+        raise InvalidField("cut points rise from one to the next", "bands")
+    if bands and len(levels or ()) != len(bands) + 1:
+        raise InvalidField(f"{len(bands)} cut points make {len(bands) + 1} levels", "levels")
+
+
 class Variable(FrozenModel):
     name: VariableName
     unit: Unit = ""
@@ -48,6 +59,7 @@ class Variable(FrozenModel):
     resolution: float | None = Field(default=None, gt=0)  # what it is recorded in steps of
     aggregate: Aggregate | None = None  # within a slot, if other than the slot rule's
     column: ColumnName = ""  # the name in the files, if it is another
+    bands: Bands = ()  # of a group: cut points of the numbers in its column
     otherwise: ColumnName = ""  # the column that counts where that one has no number
     source: Source | None = None  # where `longsynth import` finds it
 
@@ -98,6 +110,7 @@ class Variable(FrozenModel):
             raise InvalidField(
                 f"{self.name!r} is a column of the cohort format; use another", "name"
             )
+        check_bands(self.bands, self.levels)
         if self.levels is not None:
             self._consistent_levels(self.levels)
         elif self.kind == "nominal":

@@ -58,20 +58,29 @@ def own_schema(schema: Schema) -> Schema:
     """The schema of these tables: own columns and levels, and rows that are slots already."""
     unit = "hours" if schema.time.unit == "timestamp" else schema.time.unit
     labels = {
-        what: label.model_copy(update={"source": None})
+        what: label.model_copy(update={"source": None} | _in_words(label, label.name or what))
         for what in LABELS
         if (label := getattr(schema, what)) is not None
     }
-    variables = (v.model_copy(update={"aggregate": None, "source": None}) for v in schema.variables)
+    variables = (
+        v.model_copy(update={"aggregate": None, "source": None} | _in_words(v, ""))
+        for v in schema.variables
+    )
     return schema.model_copy(
         update={
             "slot_rule": SlotRule(),
             "time": schema.time.model_copy(update={"unit": unit}),
             "variables": tuple(variables),
+            "constraints": schema.rules,
             "source": Dataset(),
             **labels,
         }
     )
+
+
+def _in_words(entry: Labels | Variable, column: str) -> dict[str, object]:
+    """A band is written by its name, in a column of its own."""
+    return {"bands": (), "column": column} if entry.bands else {}
 
 
 def used_slots(chunk: Trajectories) -> Bools:

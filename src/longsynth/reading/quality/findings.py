@@ -299,7 +299,7 @@ def of_constraints(
     schema: Schema, repairs: dict[str, Any], lines: FileLines
 ) -> Iterator[QualityFinding]:
     """How often patients violate what synthetic ones never do."""
-    for text in schema.constraints:
+    for text in schema.rules:
         number, whole = (repairs.get(name, 0) for name in violation_counts(text))
         share = number / whole if whole else 0.0
         words = f"{100 * share:.1f} % violate '{text}' ({number:,} of {whole:,})."
