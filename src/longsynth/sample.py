@@ -72,6 +72,8 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
     if model.schema.time.first == "zero":  # a public fact, so nothing was learnt about it
         gaps = gaps * (np.arange(model.schema.slots) > 0)
     site, group, event = model.schema.strata[stratum].T
+    for point in model.points:
+        point.placed(values, rng)
     for times in model.times:
         time = times.time(values, event, rng)
         values[:, 0, times.outcome.variable] = time

@@ -57,6 +57,7 @@ class Variable(FrozenModel):
     scale: float | None = Field(default=None, gt=0)
     transform: Literal["none", "log"] = "none"
     resolution: float | None = Field(default=None, gt=0)  # what it is recorded in steps of
+    point_masses: tuple[float, ...] = Field(default=(), max_length=10)  # that many readings have
     aggregate: Aggregate | None = None  # within a slot, if other than the slot rule's
     column: ColumnName = ""  # the name in the files, if it is another
     bands: Bands = ()  # of a group: cut points of the numbers in its column
@@ -162,9 +163,25 @@ class Variable(FrozenModel):
             )
         if self.resolution and (high - low) / self.resolution > 1e12:
             raise InvalidField("too fine for arithmetic; leave it out", "resolution")
+        self._consistent_points()
         if self.centre is not None and not low <= self.centre <= high:
             raise InvalidField(f"centre {self.centre:g} must lie inside the bounds", "centre")
         return self
+
+    def _consistent_points(self) -> None:
+        points = self.point_masses
+        if points and (self.kind != "continuous" or self.status):
+            message = "only a continuous measure has some; every level has a share of its own"
+            raise InvalidField(message, "point_masses")
+        if any(a >= b for a, b in pairwise(points)):
+            raise InvalidField("list them from the smallest on", "point_masses")
+        for point in points:
+            if not self.bounds[0] <= point <= self.bounds[1]:
+                raise InvalidField(f"{point:g} lies outside the bounds", "point_masses")
+            steps = point / (self.resolution or 1.0)
+            if self.resolution and abs(steps - round(steps)) > 1e-9:
+                message = f"{point:g} lies between two steps of the resolution"
+                raise InvalidField(message, "point_masses")
 
     def _consistent_levels(self, levels: tuple[str, ...]) -> None:
         if self.kind == "continuous":
