@@ -1,6 +1,7 @@
 """Algorithm 2 (alg:sample): weighted irregular trajectories from a model. No data, no noise."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -79,7 +80,7 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
     if model.times:
         observed = model.masks.draw(shared, length, rng) & model.schema.layout.up_to(length)
         observed = observed_times(observed, model.times)
-    return Synthetic(
+    made = Synthetic(
         values=values,
         observed=observed,
         gaps=gaps,
@@ -90,3 +91,6 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
         weight=strata.weight[stratum],  # w_i = p / q
         fingerprint=model.fingerprint,
     )
+    if model.codes is None:
+        return made
+    return replace(made, codes=model.codes.draw(stratum, length, rng))

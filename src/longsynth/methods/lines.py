@@ -14,6 +14,7 @@ import numpy as np
 from longsynth.encoding.record import one_hot
 from longsynth.encoding.rows import Encoded, Encoder
 from longsynth.encoding.scaling import Scaling, grid_of, mask_grid, value_radius_squared
+from longsynth.methods.codes import CODE_SHARES, code_facts, code_lines
 from longsynth.methods.fact import Fact, weighted
 from longsynth.methods.method import Line
 from longsynth.methods.words import means_in_units, percent, points, spreads_in_units
@@ -53,8 +54,11 @@ def shares_of(percent: Mapping[str, int], schema: Schema) -> dict[str, Fraction]
 
 
 def with_times(shares: Shares, schema: Schema) -> dict[str, Fraction]:
-    """Make room for the line of times to event, if there are some."""
-    return _making_room(shares, TIMES, TIMES_SHARE) if timed_outcomes(schema) else dict(shares)
+    """Make room for the lines of times to event and of codes, if there are some."""
+    made = _making_room(shares, TIMES, TIMES_SHARE) if timed_outcomes(schema) else dict(shares)
+    for name, share in CODE_SHARES.items() if schema.codes else ():
+        made = _making_room(made, name, share)
+    return made
 
 
 def _making_room(shares: Shares, name: str, share: Fraction) -> dict[str, Fraction]:
@@ -95,8 +99,8 @@ def _strata_noise(sd: float, patients: int) -> str:
 
 
 def ends(schema: Schema, shares: Shares) -> list[Line]:
-    """How many slots patients use, and their times to event."""
-    return [*_lengths(schema, shares), *_times(schema, shares)]
+    """How many slots patients use, their times to event and their codes."""
+    return [*_lengths(schema, shares), *_times(schema, shares), *code_lines(schema, shares)]
 
 
 def _times(schema: Schema, shares: Shares) -> list[Line]:
@@ -178,7 +182,7 @@ def patient_facts(schema: Schema, counted: Statistic | None = None) -> list[Fact
             by_length = one * np.where(np.arange(levels) == level, -1, 1).repeat(size // levels)
             same = {by_stratum.name: weighted(signs), LENGTHS: weighted(by_length)}
             facts.append(Fact(f"'{by_stratum.name}' and '{LENGTHS}' count the same events", same))
-    return facts + _time_facts(schema)
+    return facts + _time_facts(schema) + code_facts(schema)
 
 
 def _time_facts(schema: Schema) -> list[Fact]:
@@ -306,7 +310,7 @@ def _gap_squares_noise(sd: float, patients: int) -> str:
 
 
 def unconditional(schema: Schema, shares: Shares) -> list[Line]:
-    """Lengths and times to event, and masks and gaps that know no condition."""
+    """Lengths, times to event and codes, and masks and gaps that know no condition."""
     return [
         *ends(schema, shares),
         masks(schema, shares, conditioned=False),
