@@ -93,6 +93,17 @@ def test_rows_of_any_record_stay_inside_their_radii(more: dict[str, object]) -> 
                 assert (left.sum(axis=1, dtype=int) == line.statistic.left_squared).all()
 
 
+def test_rows_of_a_patient_are_the_same_in_any_company() -> None:
+    schema = code_schema().resolved(30)
+    cohort = code_cohort(30, schema, share=0.5)
+    for line in lines_of(schema):
+        right, left = line.rows(Encoder(schema)(cohort))
+        for i in (0, 17):
+            alone = line.rows(Encoder(schema)(cohort.take(np.array([i]))))
+            assert (alone.right[0] == right[i]).all(), line.name
+            assert line.statistic.left == 0 or (alone.left[0] == left[i]).all(), line.name
+
+
 def test_the_codes_given_first_count_and_then_those_first_in_the_list() -> None:
     schema = code_schema(**WIDE)
     given = np.zeros((1, SLOTS, 12), bool)
