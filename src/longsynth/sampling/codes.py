@@ -208,7 +208,7 @@ def _correlations(
     apart = read.pairs / patients - (chances.T * weight) @ chances
     noise, spread = read.pair_noise / patients, share * (1 - share)
     scale = (noise**2 + spread**2 / patients) ** 0.25  # so that every entry has noise of about 1
-    apart = _denoised(apart / np.outer(scale, scale)) * np.outer(scale, scale)
+    apart = _denoised(apart / np.outer(scale, scale), spread / scale) * np.outer(scale, scale)
     found = _inverted(apart, at, weight)
     np.fill_diagonal(found, 1.0)
     values, vectors = np.linalg.eigh(found)
@@ -217,17 +217,25 @@ def _correlations(
     return np.asarray(repaired / np.outer(deviation, deviation))
 
 
-def _denoised(matrix: Floats) -> Floats:
+def _denoised(matrix: Floats, usual: Floats) -> Floats:
     """Return a symmetric matrix whose entries had noise of deviation 1, of unknown diagonal: the
-    part of low rank that stands out (optimal shrinkage of eigenvalues), and single entries that
-    stand out of the rest."""
+    part of low rank that stands out, and single entries that stand out of the rest.
+
+    Noise is the same for all codes, but two rare codes cannot have much to do with each other. So
+    each entry of an eigenvector is shrunk by itself: `usual` (C,) is how large it is by prevalence.
+    """
     size, low = len(matrix), np.zeros_like(matrix)
+    usual = (usual**2 / (usual**2).sum())[:, None]
     for _ in range(ROUNDS):
         whole = matrix.copy()
         np.fill_diagonal(whole, np.diag(low))
         values, vectors = np.linalg.eigh(whole)
-        kept = np.sign(values) * np.sqrt(np.maximum(values**2 - 4 * size, 0.0))
-        low = (vectors * kept) @ vectors.T
+        out = values**2 > 4 * size  # of what noise alone reaches
+        values, vectors = values[out], vectors[:, out]
+        strength = (np.abs(values) + np.sqrt(values**2 - 4 * size)) / 2  # without the noise
+        prior, noise = (1 - size / strength**2) * usual, 1 / strength**2
+        vectors = vectors * prior / (prior + noise)
+        low = (vectors * np.sign(values) * strength) @ vectors.T
     rest, least = matrix - low, np.sqrt(2 * np.log(max(size * (size - 1) / 2, 2)))
     np.fill_diagonal(rest, 0.0)
     return np.asarray(low + np.sign(rest) * np.maximum(np.abs(rest) - least, 0.0))
