@@ -1,7 +1,7 @@
 """Studies with several outcomes and groups: what models of each outcome are worth after training on
 synthetic patients, beside training on real ones and the base rate.
 
-Two cohorts need one step before their import, because the source codes a fact in another way than a
+One cohort needs a step before its import, because the source codes "unknown" in another way than a
 schema can say; `PREPARED` has the query.
 """
 
@@ -45,8 +45,6 @@ STUDIES = (
     Study("physionet2019_sepsis", "physionet2019_a", 0.25, (4.0, 1.0), 3),
 )
 PREPARED = {
-    "pbc_survival": """SELECT *, CASE WHEN age < 45 THEN 'under 45' WHEN age < 60 THEN '45 to 59'
-        ELSE '60 and over' END AS age_band FROM '{}'""",
     "physionet2012_outcomes": """SELECT * REPLACE (
         CASE WHEN saps1 >= 0 THEN saps1 END AS saps1, CASE WHEN los_d >= 0 THEN los_d END AS los_d,
         CASE WHEN survival_d BETWEEN 0 AND 365 THEN survival_d ELSE 365 END AS survival_d),
