@@ -14,7 +14,7 @@ import numpy as np
 from longsynth.encoding.record import one_hot
 from longsynth.encoding.rows import Encoded, Encoder
 from longsynth.encoding.scaling import Scaling, grid_of, mask_grid, value_radius_squared
-from longsynth.methods.codes import CODE_SHARES, code_facts, code_lines
+from longsynth.methods.codes import CODE_SHARES, code_facts, code_lines, exact_codes
 from longsynth.methods.fact import Fact, weighted
 from longsynth.methods.method import Line
 from longsynth.methods.words import means_in_units, percent, points, spreads_in_units
@@ -132,11 +132,13 @@ def time_rows(encoded: Encoded) -> Contribution:
     return Contribution(np.concatenate(rows, axis=1))
 
 
-def exact_times(cohort: Cohort, schema: Schema) -> dict[str, Ints]:
-    """The same counts for a method without privacy."""
+def exact_ends(cohort: Cohort, schema: Schema) -> dict[str, Ints]:
+    """The same counts of times, and the sums of codes, for a method without privacy."""
+    codes = exact_codes(cohort, schema)
     if not timed_outcomes(schema):
-        return {}
-    return {TIMES: time_rows(Encoder(schema)(cohort)).right.sum(axis=0, dtype=np.int64)}
+        return codes
+    times = time_rows(Encoder(schema)(cohort)).right.sum(axis=0, dtype=np.int64)
+    return {TIMES: times} | codes
 
 
 def _times_noise(sd: float, patients: int) -> str:
