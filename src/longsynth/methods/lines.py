@@ -22,6 +22,7 @@ from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
 from longsynth.reading.records import Cohort
 from longsynth.sampling.auxiliary import GAP_SQUARES, GAPS, LENGTHS, MASKS, STRATA, VALUES
+from longsynth.sampling.points import GRAINS, POINTS, parts_of, point_rows, pointed
 from longsynth.sampling.strata import length_edges
 from longsynth.sampling.times import (
     INTERVALS,
@@ -41,6 +42,7 @@ from longsynth.schema.schema import (
 from longsynth.system.arrays import Ints
 
 LENGTHS_SHARE = Fraction(1, 20)  # a histogram is cheap to know well, and the rest depends on it
+POINTS_SHARE = Fraction(1, 20)
 TIMES_SHARE = Fraction(1, 10)  # likewise; a hazard is a count in each of many cells
 Shares = Mapping[str, Fraction]  # of ρ, by line
 
@@ -54,7 +56,9 @@ def shares_of(percent: Mapping[str, int], schema: Schema) -> dict[str, Fraction]
 
 
 def with_times(shares: Shares, schema: Schema) -> dict[str, Fraction]:
-    """Make room for the lines of times to event and of codes, if there are some."""
+    """Make room for the lines of times to event, point masses and codes, if there are some."""
+    if pointed(schema):
+        shares = _making_room(shares, POINTS, POINTS_SHARE)
     made = _making_room(shares, TIMES, TIMES_SHARE) if timed_outcomes(schema) else dict(shares)
     for name, share in CODE_SHARES.items() if schema.codes else ():
         made = _making_room(made, name, share)
@@ -99,8 +103,27 @@ def _strata_noise(sd: float, patients: int) -> str:
 
 
 def ends(schema: Schema, shares: Shares) -> list[Line]:
-    """How many slots patients use, their times to event and their codes."""
-    return [*_lengths(schema, shares), *_times(schema, shares), *code_lines(schema, shares)]
+    """How many slots patients use, their times to event, their point masses and their codes."""
+    shared = [*_lengths(schema, shares), *_times(schema, shares), *_points(schema, shares)]
+    return shared + code_lines(schema, shares)
+
+
+def _points(schema: Schema, shares: Shares) -> list[Line]:
+    """The parts of each patient's readings, variable by variable; no line without point masses."""
+    blocks = len(pointed(schema))
+    if not blocks:
+        return []
+    size, meaning = blocks * parts_of(schema), "readings at and between point masses, by patient"
+    counted = Statistic(POINTS, meaning, "count", right=size, blocks=blocks, grid=GRAINS)
+    return [Line(counted, shares[POINTS], _point_rows, _points_noise)]
+
+
+def _point_rows(encoded: Encoded) -> Contribution:
+    return Contribution(point_rows(encoded.batch, encoded.observed, encoded.schema))
+
+
+def _points_noise(sd: float, patients: int) -> str:
+    return f"±{points(sd / patients)} in the share of each point mass"
 
 
 def _times(schema: Schema, shares: Shares) -> list[Line]:
@@ -133,12 +156,13 @@ def time_rows(encoded: Encoded) -> Contribution:
 
 
 def exact_ends(cohort: Cohort, schema: Schema) -> dict[str, Ints]:
-    """The same counts of times, and the sums of codes, for a method without privacy."""
-    codes = exact_codes(cohort, schema)
-    if not timed_outcomes(schema):
-        return codes
-    times = time_rows(Encoder(schema)(cohort)).right.sum(axis=0, dtype=np.int64)
-    return {TIMES: times} | codes
+    """The same counts, and those of point masses and codes, for a method without privacy."""
+    encoded, counts = Encoder(schema)(cohort), exact_codes(cohort, schema)
+    if timed_outcomes(schema):
+        counts[TIMES] = time_rows(encoded).right.sum(axis=0, dtype=np.int64)
+    if pointed(schema):
+        counts[POINTS] = _point_rows(encoded).right.sum(axis=0, dtype=np.int64)
+    return counts
 
 
 def _times_noise(sd: float, patients: int) -> str:
@@ -184,7 +208,7 @@ def patient_facts(schema: Schema, counted: Statistic | None = None) -> list[Fact
             by_length = one * np.where(np.arange(levels) == level, -1, 1).repeat(size // levels)
             same = {by_stratum.name: weighted(signs), LENGTHS: weighted(by_length)}
             facts.append(Fact(f"'{by_stratum.name}' and '{LENGTHS}' count the same events", same))
-    return facts + _time_facts(schema) + code_facts(schema)
+    return facts + _time_facts(schema) + _point_facts(schema) + code_facts(schema)
 
 
 def _time_facts(schema: Schema) -> list[Fact]:
@@ -194,6 +218,18 @@ def _time_facts(schema: Schema) -> list[Fact]:
         cells = (place >= 0) & (place < len(outcome.levels or ()) * (INTERVALS + 1))
         total = {TIMES: weighted(cells.astype(np.int64))}
         facts.append(Fact(f"'{TIMES}' counts every patient once", total, 1))
+    return facts
+
+
+def _point_facts(schema: Schema) -> list[Fact]:
+    """Each patient's readings of a variable make a whole, and no variable has more parts than its
+    own points make."""
+    facts, width = [], parts_of(schema) if pointed(schema) else 0
+    for block, i in enumerate(pointed(schema)):
+        place = np.arange(len(pointed(schema)) * width) - block * width
+        parts = 2 + 2 * len(schema.variables[i].point_masses)
+        total = {POINTS: weighted(((place >= 0) & (place < parts)).astype(np.int64))}
+        facts.append(Fact(f"'{POINTS}' counts every patient once", total, GRAINS))
     return facts
 
 

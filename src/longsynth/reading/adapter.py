@@ -116,6 +116,11 @@ def targets_of(schema: Schema) -> tuple[Target, ...]:
         (v.name, f"variables.{v.name}", v) for v in schema.variables
     ]
     named += [(what, what, label) for what in LABELS if (label := getattr(schema, what))]
+    named = [
+        entry
+        for entry in named
+        if isinstance(entry[2], CodeList) or not schema.numbers_of(entry[2])  # a fit derives those
+    ]
     named += [(listed.name, f"codes.{listed.name}", listed) for listed in schema.codes]
     targets = [_target(i, name, place, entry) for i, (name, place, entry) in enumerate(named)]
     for target in targets:
@@ -124,14 +129,14 @@ def targets_of(schema: Schema) -> tuple[Target, ...]:
 
 
 def _target(number: int, name: str, place: str, entry: Variable | Labels | CodeList) -> Target:
-    once = isinstance(entry, Labels) or (isinstance(entry, Variable) and entry.static)
-    levels = entry.levels
+    if isinstance(entry, CodeList):
+        column, source = entry.column or name, _of_codes(entry)
+        return Target(number, name, place, source, entry.levels, False, column, False, coded=True)
+    once = isinstance(entry, Labels) or entry.static
+    levels = None if entry.bands else entry.levels
     if levels is None and entry.source and entry.source.fact in ("death", "occurs"):
         levels = ("0", "1") if isinstance(entry, Variable) and entry.kind == "binary" else None
-    column, numeric = entry.column or name, entry.levels is None
-    if isinstance(entry, CodeList):
-        source = _of_codes(entry)
-        return Target(number, name, place, source, levels, once, column, numeric, coded=True)
+    column, numeric = entry.column or name, entry.levels is None or bool(entry.bands)
     return Target(number, name, place, entry.source, levels, once, column, numeric)
 
 

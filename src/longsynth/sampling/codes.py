@@ -10,7 +10,7 @@ matrix of low rank with few exceptions, and starts and courses towards those of 
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
@@ -46,6 +46,9 @@ AT_ONCE = 4096  # courses drawn together
 
 
 Labels = NDArray[np.int8]  # (n, labels), see `code_labels`
+
+
+Patients = TypeVar("Patients", bound=Any)  # Synthetic, which knows this file
 
 
 class _Reading(NamedTuple):
@@ -88,6 +91,10 @@ class Codes:
         empty = np.zeros(0, np.int64)
         parts = [np.concatenate([empty, *(f[i] for f in found)]) for i in range(3)]
         return packed_codes((len(stratum), schema.slots), len(schema.code_names), *parts)
+
+    def given_to(self, made: Patients, stratum: Ints, rng: Generator) -> Patients:
+        """Return generated patients with codes."""
+        return replace(made, codes=self.draw(stratum, made.length, rng))
 
     def ever(self, labels: Labels, rng: Generator) -> Bools:
         """(n, C): which codes a patient ever has, before the cap."""

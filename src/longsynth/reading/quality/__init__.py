@@ -36,6 +36,7 @@ from longsynth.reading.quality.findings import (
     QualityFinding,
     marks,
     of_codes,
+    of_constraints,
     of_import,
     of_label,
     of_tables,
@@ -116,6 +117,7 @@ def examine(source: Readable, folder: Path, *, histograms: bool = False) -> Qual
         found += of_variable(v, others.get(v.name, ()), numbers, distinct, lines)
     for listed in schema.codes:
         found += of_codes(listed, numbers, lines)
+    found += of_constraints(schema, repairs, lines)
     if not units_known():
         words = "Units were not examined: the package pint is not installed."
         found.append(QualityFinding("units", "units", Colour.GREEN, 0.0, words))
