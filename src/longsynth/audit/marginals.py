@@ -98,13 +98,13 @@ def codes(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measur
     return measure
 
 
-def ever_codes(schema: Schema, patients: Trajectories) -> Any:
+def ever_codes(schema: Schema, cohort: Trajectories) -> Any:
     """(n, C), sparse: 1 where a patient ever has a code."""
     from scipy.sparse import csr_array
 
-    patient, slot, code = given_codes(patients.codes)
-    used = slot < patients.length[patient]
-    shape, places = (patients.patients, len(schema.code_names)), (patient[used], code[used])
+    patient, slot, code = given_codes(cohort.codes)
+    used = slot < cohort.length[patient]
+    shape, places = (cohort.patients, len(schema.code_names)), (patient[used], code[used])
     ever = csr_array((np.ones(int(used.sum())), places), shape=shape)
     ever.sum_duplicates()
     ever.data[:] = 1.0

@@ -57,8 +57,8 @@ class Schema(FrozenModel):
     site: Labels | None = None
     protected: tuple[dict[str, Level], ...] | None = None  # combinations that sampling keeps
     variables: tuple[Variable, ...] = Field(min_length=1)
-    constraints: tuple[Meaning, ...] = ()  # that no synthetic patient violates
     codes: tuple[CodeList, ...] = ()
+    constraints: tuple[Meaning, ...] = ()  # that no synthetic patient violates
     constants: Constants = Constants()
     source: Dataset = Dataset()  # how an import reads the source as a whole
 
