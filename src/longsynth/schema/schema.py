@@ -167,6 +167,11 @@ class Schema(FrozenModel):
             if v.static and (v.levels is not None or v.kind == "binary")
         }
 
+    def __repr__(self) -> str:
+        return f"Schema({self.name!r}: {len(self.variables)} variables in {self.slots} slots)"
+
+    __str__ = __repr__
+
     def key(self, name: str) -> str:
         """The key in the schema of a label that may be given by the name people use."""
         keys = {label.name: what for what in LABEL_ORDER if (label := getattr(self, what))}
