@@ -10,8 +10,8 @@ import pytest
 import longsynth
 
 NOTEBOOK = Path(__file__).parents[2] / "examples/quickstart.ipynb"
-# SDV's quick start ("Getting Started" in its README, August 2026) loads, fits, samples, compares and
-# plots in 16 lines of code.
+# The quick start of SDV ("Getting Started" in its README, August 2026) loads, fits, samples,
+# compares and plots in 16 lines of code.
 SDV_LINES = 16
 
 

@@ -40,7 +40,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "rivals.md": lambda: rivals_text(SEARCHED),
     "constants.md": lambda: constants_text(SEARCHED),
     "population.md": lambda: population_text(JUDGED),
-    "real.md": lambda: real_text(JUDGED),
+    "real.md": lambda: real_text(JUDGED, SEARCHED),
     "flagship.md": lambda: flagship_text(JUDGED, EARLIER),
     "membership.md": lambda: membership_text(only(JUDGED, [MEMBERSHIP])),
 }
@@ -48,7 +48,12 @@ PAGES: dict[str, Callable[[], str]] = {
 
 @pytest.mark.parametrize(
     ("name", "command"),
-    [("searches", "make evidence"), ("evidence", "make evidence"), ("study", "make paper")],
+    [
+        ("searches", "make evidence"),
+        ("evidence", "make evidence"),
+        ("study", "make paper"),
+        ("study_repeats", "make paper"),
+    ],
 )
 def test_nothing_is_stale(name: str, command: str) -> None:
     path = KEPT / f"{name}.parquet"
