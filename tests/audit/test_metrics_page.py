@@ -20,7 +20,7 @@ from longsynth.audit.view import view
 from longsynth.privacy.budget import Budget
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.show.audit_files import write_audit
+from longsynth.show.audit_page import write_audit
 from longsynth.show.dossier.audit_file import Audit, Panels, ScoreRecord
 from longsynth.show.dossier.page import internal_content
 from support import random_cohort, small_schema

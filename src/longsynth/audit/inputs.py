@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longsynth.reading.cohort_folder import read_cohort
-from longsynth.reading.frames import arrow_table, cohort_folder_of
+from longsynth.reading.cohort_folder import arrow_table, cohort_folder_of, read_cohort
 from longsynth.reading.parquet import column_types
 from longsynth.reading.records import Cohort
 from longsynth.reading.split import shared_patients

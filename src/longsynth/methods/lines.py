@@ -21,6 +21,7 @@ from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
 from longsynth.reading.records import Cohort
 from longsynth.sampling.auxiliary import GAP_SQUARES, GAPS, LENGTHS, MASKS, STRATA, VALUES
+from longsynth.sampling.points import GRAINS, POINTS, parts_of, point_rows, pointed
 from longsynth.sampling.strata import length_edges
 from longsynth.sampling.times import (
     INTERVALS,
@@ -40,6 +41,7 @@ from longsynth.schema.schema import (
 from longsynth.system.arrays import Ints
 
 LENGTHS_SHARE = Fraction(1, 20)  # a histogram is cheap to know well, and the rest depends on it
+POINTS_SHARE = Fraction(1, 20)
 TIMES_SHARE = Fraction(1, 10)  # likewise; a hazard is a count in each of many cells
 Shares = Mapping[str, Fraction]  # of ρ, by line
 
@@ -53,7 +55,9 @@ def shares_of(percent: Mapping[str, int], schema: Schema) -> dict[str, Fraction]
 
 
 def with_times(shares: Shares, schema: Schema) -> dict[str, Fraction]:
-    """Make room for the line of times to event, if there are some."""
+    """Make room for the lines of times to event and of point masses, if there are some."""
+    if pointed(schema):
+        shares = _making_room(shares, POINTS, POINTS_SHARE)
     return _making_room(shares, TIMES, TIMES_SHARE) if timed_outcomes(schema) else dict(shares)
 
 
@@ -95,8 +99,26 @@ def _strata_noise(sd: float, patients: int) -> str:
 
 
 def ends(schema: Schema, shares: Shares) -> list[Line]:
-    """How many slots patients use, and their times to event."""
-    return [*_lengths(schema, shares), *_times(schema, shares)]
+    """How many slots patients use, their times to event, and their point masses."""
+    return [*_lengths(schema, shares), *_times(schema, shares), *_points(schema, shares)]
+
+
+def _points(schema: Schema, shares: Shares) -> list[Line]:
+    """The parts of each patient's readings, variable by variable; no line without point masses."""
+    blocks = len(pointed(schema))
+    if not blocks:
+        return []
+    size, meaning = blocks * parts_of(schema), "readings at and between point masses, by patient"
+    counted = Statistic(POINTS, meaning, "count", right=size, blocks=blocks, grid=GRAINS)
+    return [Line(counted, shares[POINTS], _point_rows, _points_noise)]
+
+
+def _point_rows(encoded: Encoded) -> Contribution:
+    return Contribution(point_rows(encoded.batch, encoded.observed, encoded.schema))
+
+
+def _points_noise(sd: float, patients: int) -> str:
+    return f"±{points(sd / patients)} in the share of each point mass"
 
 
 def _times(schema: Schema, shares: Shares) -> list[Line]:
@@ -129,10 +151,13 @@ def time_rows(encoded: Encoded) -> Contribution:
 
 
 def exact_times(cohort: Cohort, schema: Schema) -> dict[str, Ints]:
-    """The same counts for a method without privacy."""
-    if not timed_outcomes(schema):
-        return {}
-    return {TIMES: time_rows(Encoder(schema)(cohort)).right.sum(axis=0, dtype=np.int64)}
+    """The same counts, and those of point masses, for a method without privacy."""
+    encoded, counts = Encoder(schema)(cohort), {}
+    if timed_outcomes(schema):
+        counts[TIMES] = time_rows(encoded).right.sum(axis=0, dtype=np.int64)
+    if pointed(schema):
+        counts[POINTS] = _point_rows(encoded).right.sum(axis=0, dtype=np.int64)
+    return counts
 
 
 def _times_noise(sd: float, patients: int) -> str:
@@ -178,7 +203,7 @@ def patient_facts(schema: Schema, counted: Statistic | None = None) -> list[Fact
             by_length = one * np.where(np.arange(levels) == level, -1, 1).repeat(size // levels)
             same = {by_stratum.name: weighted(signs), LENGTHS: weighted(by_length)}
             facts.append(Fact(f"'{by_stratum.name}' and '{LENGTHS}' count the same events", same))
-    return facts + _time_facts(schema)
+    return facts + _time_facts(schema) + _point_facts(schema)
 
 
 def _time_facts(schema: Schema) -> list[Fact]:
@@ -188,6 +213,18 @@ def _time_facts(schema: Schema) -> list[Fact]:
         cells = (place >= 0) & (place < len(outcome.levels or ()) * (INTERVALS + 1))
         total = {TIMES: weighted(cells.astype(np.int64))}
         facts.append(Fact(f"'{TIMES}' counts every patient once", total, 1))
+    return facts
+
+
+def _point_facts(schema: Schema) -> list[Fact]:
+    """Each patient's readings of a variable make a whole, and no variable has more parts than its
+    own points make."""
+    facts, width = [], parts_of(schema) if pointed(schema) else 0
+    for block, i in enumerate(pointed(schema)):
+        place = np.arange(len(pointed(schema)) * width) - block * width
+        parts = 2 + 2 * len(schema.variables[i].point_masses)
+        total = {POINTS: weighted(((place >= 0) & (place < parts)).astype(np.int64))}
+        facts.append(Fact(f"'{POINTS}' counts every patient once", total, GRAINS))
     return facts
 
 

@@ -115,6 +115,7 @@ def targets_of(schema: Schema) -> tuple[Target, ...]:
         (v.name, f"variables.{v.name}", v) for v in schema.variables
     ]
     named += [(what, what, label) for what in LABELS if (label := getattr(schema, what))]
+    named = [entry for entry in named if not schema.numbers_of(entry[2])]  # a fit derives those
     targets = [_target(i, name, place, entry) for i, (name, place, entry) in enumerate(named)]
     for target in targets:
         _check(target)
@@ -123,10 +124,10 @@ def targets_of(schema: Schema) -> tuple[Target, ...]:
 
 def _target(number: int, name: str, place: str, entry: Variable | Labels) -> Target:
     once = isinstance(entry, Labels) or entry.static
-    levels = entry.levels
+    levels = None if entry.bands else entry.levels
     if levels is None and entry.source and entry.source.fact in ("death", "occurs"):
         levels = ("0", "1") if isinstance(entry, Variable) and entry.kind == "binary" else None
-    column, numeric = entry.column or name, entry.levels is None
+    column, numeric = entry.column or name, entry.levels is None or bool(entry.bands)
     return Target(number, name, place, entry.source, levels, once, column, numeric)
 
 

@@ -49,14 +49,18 @@ def row_roles(schema: Schema) -> Roles:
 def people_roles(schema: Schema) -> Roles:
     """Return the columns of the patient table and how they are read."""
     labels: Roles = [
-        (label.column, "label") for what in LABELS if (label := getattr(schema, what)) is not None
+        (label.column, "number" if label.bands else "label")
+        for what in LABELS
+        if (label := getattr(schema, what)) is not None
     ]
     return [(schema.patient.column, "id"), *labels, *_values(schema, static=True)]
 
 
 def _values(schema: Schema, *, static: bool) -> Roles:
     chosen = [v for v in schema.variables if v.static == static]
-    roles: Roles = [(v.column or v.name, "number" if v.levels is None else "label") for v in chosen]
+    roles: Roles = [
+        (v.column or v.name, "number" if v.levels is None or v.bands else "label") for v in chosen
+    ]
     return roles + [(v.otherwise, "number") for v in chosen if v.otherwise]
 
 
@@ -219,12 +223,14 @@ def level_code(labels: Labels | None, types: Mapping[str, pa.DataType]) -> str:
     """SQL for a label's position in the schema; any other cell counts as the first level."""
     if labels is None:
         return "0"
-    return f"coalesce({_position(labels.column, labels.levels, types[labels.column])}, 0)"
+    return f"coalesce({level_position(labels, types[labels.column])}, 0)"
 
 
-def level_position(labels: Labels) -> str:
+def level_position(labels: Labels, kind: pa.DataType | None = None) -> str:
     """SQL for a label's position in the schema, NULL for any other cell."""
-    return _position(labels.column, labels.levels)
+    if labels.bands:
+        return _band(labels.column, labels.bands)
+    return _position(labels.column, labels.levels, kind)
 
 
 def cell(variable: Variable) -> str:
@@ -235,7 +241,16 @@ def cell(variable: Variable) -> str:
         if not variable.otherwise:
             return number
         return f"coalesce({number}, TRY_CAST({quoted(variable.otherwise)} AS DOUBLE))"
+    if variable.bands:
+        return f"CAST({_band(column, variable.bands)} AS DOUBLE)"
     return f"CAST({_position(column, variable.levels)} AS DOUBLE)"
+
+
+def _band(name: str, cuts: tuple[float, ...]) -> str:
+    """A cut point belongs to the band above it. What is no finite number is in no band."""
+    number = f"TRY_CAST({quoted(name)} AS DOUBLE)"
+    below = " ".join(f"WHEN {number} < {cut!r} THEN {i}" for i, cut in enumerate(cuts))
+    return f"CASE WHEN isfinite({number}) THEN CASE {below} ELSE {len(cuts)} END END"
 
 
 def _position(name: str, levels: tuple[str, ...], kind: pa.DataType | None = None) -> str:

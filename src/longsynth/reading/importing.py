@@ -286,6 +286,8 @@ class _Cohort:
 
     def patients_without(self, file: Path) -> dict[str, int]:
         """For each label and static variable, how many patients have none."""
+        if not self._once:
+            return {}
         each = ", ".join(f"count(*) - count({quoted(t.name)})" for t in self._once)
         counts = self.session.row(f"SELECT {each} FROM read_parquet({literal(file)})")
         return dict(zip((t.name for t in self._once), counts, strict=True))

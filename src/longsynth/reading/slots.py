@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from longsynth.reading.records import Cohort
+from longsynth.schema.conditions import constraint
+from longsynth.schema.constraints import violations
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Aggregate
 from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
@@ -78,7 +80,8 @@ class Placed:
         """Count what becomes of the rows that have a time. Each row is in one count. Raw facts."""
         slots = self.slots
         if slots is None:
-            return dict.fromkeys(COUNTED, 0) | {"slots_in_use": len(self.rows.owner)}
+            nothing = dict.fromkeys(COUNTED, 0) | {"slots_in_use": len(self.rows.owner)}
+            return nothing | self._violations()
         kept = slots.position < self.schema.slots
         taken, stay = int(slots.taken.sum()), int(kept[slots.slot[slots.taken]].sum())
         counts = (
@@ -88,7 +91,24 @@ class Placed:
             stay - int(kept.sum()),
             int(kept.sum()),
         )
-        return dict(zip(COUNTED, counts, strict=True))
+        return dict(zip(COUNTED, counts, strict=True)) | self._violations()
+
+    def _violations(self) -> dict[str, int]:
+        """For each constraint: slots, or patients, that violate it, and of how many it asks."""
+        if not self.schema.rules:
+            return {}
+        cohort = self.cohort()
+        number: dict[str, int] = {}
+        for text in self.schema.rules:
+            parts = violations(constraint(text, self.schema), cohort, self.schema)
+            names = violation_counts(text)
+            number |= {n: int(part.sum()) for n, part in zip(names, parts, strict=True)}
+        return number
+
+
+def violation_counts(text: str) -> tuple[str, str]:
+    """The names of both counts of a constraint."""
+    return f"violates: {text}", f"can violate: {text}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from longsynth.sampling.times import Times
 from longsynth.schema.schema import Schema
 
 if TYPE_CHECKING:
+    from longsynth.sampling.points import Point
     from longsynth.sampling.where import Floors
 
 
@@ -84,6 +85,7 @@ class Model:
     gaps: Part  # hours
     fingerprint: str  # of the bundle it was built from
     shared: SharedDraw = by_stratum
+    points: tuple["Point", ...] = ()  # that many readings have exactly
     times: tuple[Times, ...] = ()  # to event
     floors: "Floors | None" = None  # of protected combinations that are no strata
 

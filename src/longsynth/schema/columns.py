@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from longsynth.schema.mapping import Source
-from longsynth.schema.variable import Level
+from longsynth.schema.variable import Bands, Level, check_bands
 from longsynth.system.text import ColumnName, Meaning
 from longsynth.system.yaml_text import FrozenModel, InvalidField
 
@@ -35,12 +35,14 @@ class Labels(FrozenModel):
     levels: tuple[Level, ...] = Field(min_length=1, max_length=500)
     name: Meaning = ""  # what people call it, if not by its key in the schema
     meaning: Meaning = ""
+    bands: Bands = ()  # cut points: the column holds numbers, and a level is a band of them
     source: Source | None = None  # where `longsynth import` finds it
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
         if len(set(self.levels)) < len(self.levels):
             raise InvalidField("levels must differ from each other", "levels")
+        check_bands(self.bands, self.levels)
         return self
 
     @property

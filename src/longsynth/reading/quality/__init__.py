@@ -33,6 +33,7 @@ from longsynth.reading.quality.findings import (
     FileLines,
     QualityFinding,
     marks,
+    of_constraints,
     of_import,
     of_label,
     of_tables,
@@ -108,6 +109,7 @@ def examine(source: Readable, folder: Path, *, histograms: bool = False) -> Qual
             found += of_label(schema, what, repairs, source.patients, numbers, lines)
     for v in schema.variables:
         found += of_variable(v, others.get(v.name, ()), numbers, distinct, lines)
+    found += of_constraints(schema, repairs, lines)
     if not units_known():
         words = "Units were not examined: the package pint is not installed."
         found.append(QualityFinding("units", "units", Colour.GREEN, 0.0, words))

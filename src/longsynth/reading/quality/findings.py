@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from longsynth.reading.quality.counts import OtherUnit
+from longsynth.reading.slots import violation_counts
 from longsynth.schema.columns import LABELS
 from longsynth.schema.from_names import marked_lines
 from longsynth.schema.schema import Schema
@@ -53,14 +54,14 @@ def _in_recipe(about: str) -> re.Pattern[str]:
     name = re.escape(about)
     if about in _USES:
         return re.compile(rf"\buse: {_USES[about]}\b")
-    if about in ("slots", "slot_rule", "duplicates"):
+    if about in ("slots", "slot_rule", "duplicates", "constraints"):
         return re.compile(rf"^\s*-? *{name}:")
     return re.compile(rf"\bvariable: {name}(?![\w-])|\binto: \[[^\]]*\b{name}\b")
 
 
 def _in_schema(about: str) -> re.Pattern[str]:
     name = re.escape(about)
-    if about in (*LABELS, "time", "slots", "slot_rule", "duplicates"):
+    if about in (*LABELS, "time", "slots", "slot_rule", "duplicates", "constraints"):
         return re.compile(rf"^{name}:")
     return re.compile(rf"\bname: ['\"]?{name}['\"]?(?=\s*(?:,|\}}|#|$))")
 
@@ -292,6 +293,21 @@ def of_variable(
         clipped = 100 * outside / read if read else 0.0
         words = f"Readable. {missing:.1f} % of cells have no value; {clipped:.1f} % are clipped."
         yield QualityFinding(name, "readable", Colour.GREEN, clipped, words)
+
+
+def of_constraints(
+    schema: Schema, repairs: dict[str, Any], lines: FileLines
+) -> Iterator[QualityFinding]:
+    """How often patients violate what synthetic ones never do."""
+    for text in schema.rules:
+        number, whole = (repairs.get(name, 0) for name in violation_counts(text))
+        share = number / whole if whole else 0.0
+        words = f"{100 * share:.1f} % violate '{text}' ({number:,} of {whole:,})."
+        colour = _coloured(share, LOST)
+        remedy = lines.remedy("constraints", "the constraint, or how its columns are read")
+        if colour == Colour.GREEN:
+            remedy = ""
+        yield QualityFinding("constraints", "violated", colour, 100 * share, words, remedy)
 
 
 def marks(lines: FileLines) -> Iterator[QualityFinding]:
