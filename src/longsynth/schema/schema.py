@@ -192,6 +192,11 @@ class Schema(FrozenModel):
             if v.static and (v.levels is not None or v.kind == "binary")
         }
 
+    def __repr__(self) -> str:
+        return f"Schema({self.name!r}: {len(self.variables)} variables in {self.slots} slots)"
+
+    __str__ = __repr__
+
     def numbers_of(self, entry: Labels | Variable) -> Variable | None:
         """The static variable whose numbers the bands of a group divide; None if there is none."""
         if not entry.bands:
