@@ -325,6 +325,8 @@ def _conditioned_gaps(encoded: Encoded) -> Contribution:
 
 def _gaps_noise(schema: Schema, sd: float, patients: int) -> str:
     """A share of the gap and an hour more, so for one gap in a unit of time too."""
+    if plan := schema.visits:
+        return f"±{sd / patients * plan.window:.2g} {plan.unit} in the mean time of each visit"
     factor = np.expm1(min(sd / patients * np.log1p(schema.max_gap) / 2, 20.0))
     unit = time_unit(schema.max_gap, schema.slot_rule.horizon)
     gap = min(max(24.0, unit.hours), schema.max_gap)
