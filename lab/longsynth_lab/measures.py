@@ -6,6 +6,7 @@ import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from typing import Any
 
 from longsynth.audit.dependence import (
     at_lag,
@@ -17,7 +18,8 @@ from longsynth.audit.fidelity import FIDELITY, fidelity_scores
 from longsynth.audit.marginals import Measure
 from longsynth.audit.metric import Metric, Score
 from longsynth.audit.ranking import Predictions
-from longsynth.audit.utility import base_rate, subgroup_scores, train_and_predict, utility_scores
+from longsynth.audit.subgroups import subgroup_scores
+from longsynth.audit.utility import base_rate, train_and_predict, utility_scores
 from longsynth.audit.view import PER_PATIENT, columns_of, weights
 from longsynth.bundle import Bundle
 from longsynth.fit import fit, fit_without_privacy
@@ -240,7 +242,7 @@ def _canary(evidence: Evidence) -> list[Score]:
     return [_plain("canary_exposure", exposed)]
 
 
-def _resampling(evidence: Evidence) -> dict[str, int]:
+def _resampling(evidence: Evidence) -> dict[str, Any]:
     return {"bootstrap": evidence.trial.bootstrap, "seed": evidence.trial.seed}
 
 

@@ -62,6 +62,7 @@ class Target:
     column: str  # in tables with one column per variable
     numeric: bool = True  # written as a number, with or without levels to choose from
     coded: bool = False  # a list of codes: the code of an event can be the level itself
+    otherwise: str = ""  # in such tables, the column that counts where the first has no number
 
     @property
     def codes(self) -> Source:
@@ -137,7 +138,10 @@ def _target(number: int, name: str, place: str, entry: Variable | Labels | CodeL
     if levels is None and entry.source and entry.source.fact in ("death", "occurs"):
         levels = ("0", "1") if isinstance(entry, Variable) and entry.kind == "binary" else None
     column, numeric = entry.column or name, entry.levels is None or bool(entry.bands)
-    return Target(number, name, place, entry.source, levels, once, column, numeric)
+    otherwise = entry.otherwise if isinstance(entry, Variable) else ""
+    return Target(
+        number, name, place, entry.source, levels, once, column, numeric, otherwise=otherwise
+    )
 
 
 def _of_codes(entry: CodeList) -> Source:
