@@ -75,7 +75,7 @@ def internal_page(facts: Facts, population: Population, audit: Audit, accepted: 
         | {
             "internal": internal_content(schema, audit, found) | {"accepted": accepted},
             "summary": summary(facts, stated, ledger, found),
-            "contents": (*INTERNAL, *PUBLIC),
+            "contents": (*INTERNAL, *public["contents"]),
         }
     )
 
@@ -126,7 +126,7 @@ def _public_content(facts: Facts, population: Population) -> dict[str, Any]:
         "redraws": population.redraws,
         "generated": f"{PATIENTS:,}",
         "seed": SEED,
-        "contents": PUBLIC,
+        "contents": PUBLIC if facts.form else PUBLIC[:-1],  # the form is printed last
         "points": Markup(json.dumps(stated.points, separators=(",", ":"))),
         "start": START,
     }

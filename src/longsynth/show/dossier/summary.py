@@ -91,10 +91,10 @@ def _risk(stated: Guarantee, ledger: LedgerTable, attacks: Sequence[Verdict]) ->
 def _attacked(attacks: Sequence[Verdict]) -> str:
     if not attacks:
         return ""
-    won = [v.about for v in attacks if v.tone == "poor"]
-    left = [v.about for v in attacks if v.tone == "open"]
+    won = [v.about.lower() for v in attacks if v.tone == "poor"]
+    left = [v.about.lower() for v in attacks if v.tone == "open"]
     says = (
-        f"In the audit, {', '.join(won)} succeeded"
+        f"In the audit, these attacks succeeded: {', '.join(won)}"
         if won
         else "No attack of the audit was shown to succeed"
     )

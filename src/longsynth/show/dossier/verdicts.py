@@ -157,7 +157,8 @@ def _description(schema: Schema, audit: Audit) -> Verdict:
     says += f" Perhaps larger: {unclear}." if unclear else ""
     tone: Tone = "poor" if far else "open" if unclear else "good"
     board = f"Description, {TONES[tone][0]}: {len(far) or 'none'} of {len(pairs)} summaries "
-    board += f"differ clearly from real patients{f' ({labels})' if far else ''}."
+    board += "differs" if len(far) == 1 else "differ"
+    board += f" clearly from real patients{f' ({labels})' if far else ''}."
     return Verdict(
         about, tone, says, board, f"results that rest on {labels.replace(';', ',')}" if far else ""
     )
