@@ -23,6 +23,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MADE_ONCE = {  # folder and fixture: what takes five seconds and more
+    ("lab", "kept"),
     ("lab", "study"),
     ("cli", "work"),
     ("dossier", "world"),

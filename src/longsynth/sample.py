@@ -1,6 +1,7 @@
 """Algorithm 2 (alg:sample): weighted irregular trajectories from a model. No data, no noise."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -97,4 +98,6 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
         weight=strata.weight[stratum],  # w_i = p / q
         fingerprint=model.fingerprint,
     )
+    if model.codes is not None:
+        made = replace(made, codes=model.codes.draw(stratum, length, rng))
     return constrained(made, model.schema)  # public, so it costs nothing

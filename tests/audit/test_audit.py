@@ -18,7 +18,7 @@ from longsynth.audit.utility import utility_scores
 from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate, simulated_schema
 from longsynth.schema.schema import Schema
-from longsynth.show.audit_files import write_audit
+from longsynth.show.audit_page import write_audit
 from longsynth.system.errors import Code, CohortError
 from longsynth.writing.cohort import write_cohort
 from refusals import refused

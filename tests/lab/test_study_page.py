@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.conftest import Kept
 from longsynth.system.errors import Refused
 from longsynth_lab.errors import LabCode
 from longsynth_lab.experiments import PRIVATE, REFERENCES
@@ -21,10 +22,7 @@ from longsynth_lab.trial import trials
 
 OF_CLASSIFIER = {*OF_UTILITY, *SUBGROUPS, "mean_prediction"}
 ROOT = Path(__file__).parents[2]
-STORED, PAGE = ROOT / "lab/results/study.parquet", ROOT / "docs/study-results.md"
-
-
-KEPT = read_results(STORED) if STORED.is_file() else Results(())
+PAGE = ROOT / "docs/study-results.md"
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +30,14 @@ def results(study: Path) -> Results:
     return read_results(study / "results.parquet")
 
 
-def test_the_page_in_docs_is_the_one_that_the_stored_results_give() -> None:
-    expected = study_text(KEPT) if KEPT.rows else PLACEHOLDER
+def test_the_page_in_docs_is_the_one_that_the_stored_results_give(kept: Kept) -> None:
+    expected = study_text(kept("study")) if kept("study").rows else PLACEHOLDER
     assert PAGE.read_text(encoding="utf-8") == expected, "run 'python lab/study.py --page'"
 
 
-def test_every_stored_row_says_what_made_it() -> None:
+def test_every_stored_row_says_what_made_it(kept: Kept) -> None:
     """Which version, budget, classifier, sizes, seed and patients."""
-    for row in KEPT.rows:
+    for row in kept("study").rows:
         assert row.judged_by, row
         assert row.patients_hash, row
         assert row.train_patients, row
@@ -82,9 +80,9 @@ def test_a_row_from_another_version_fails_the_build_which_says_where(
     assert not (tmp_path / "page.md").exists()
 
 
-def test_the_stored_study_was_run_to_its_end() -> None:
+def test_the_stored_study_was_run_to_its_end(kept: Kept) -> None:
     """Every experiment, method, seed and setting of the paper's section V."""
-    have = {(r.experiment, r.method, r.seed, r.setting) for r in KEPT.rows}
+    have = {(r.experiment, r.method, r.seed, r.setting) for r in kept("study").rows}
     for trial in trials(paper_study()) if have else ():
         for use in trial.uses:
             if set(use.measures) != {"membership swapped"} or trial.method in PRIVATE:

@@ -57,7 +57,7 @@ def audit(
     from longsynth.audit.inputs import read_synthetic, require_agreement, require_strangers
     from longsynth.audit.refit import refit_like
     from longsynth.reading.cohort_folder import read_cohort
-    from longsynth.show.audit_files import origin_of, write_audit, write_panels
+    from longsynth.show.audit_page import origin_of, write_audit, write_panels
     from longsynth.system.errors import Code, Refused
     from longsynth.system.folders import new_folder
 

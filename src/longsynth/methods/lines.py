@@ -14,6 +14,7 @@ import numpy as np
 from longsynth.encoding.record import one_hot
 from longsynth.encoding.rows import Encoded, Encoder
 from longsynth.encoding.scaling import Scaling, grid_of, mask_grid, value_radius_squared
+from longsynth.methods.codes import CODE_SHARES, code_facts, code_lines
 from longsynth.methods.fact import Fact, weighted
 from longsynth.methods.method import Line
 from longsynth.methods.words import means_in_units, percent, points, spreads_in_units
@@ -51,14 +52,20 @@ def shares_of(percent: Mapping[str, int], schema: Schema) -> dict[str, Fraction]
     shares = {name: Fraction(part, 100) for name, part in percent.items()}
     if schema.length == "variable":
         shares = _making_room(shares, LENGTHS, LENGTHS_SHARE)
-    return with_times(shares, schema)
+    return with_optional_lines(shares, schema)
 
 
-def with_times(shares: Shares, schema: Schema) -> dict[str, Fraction]:
-    """Make room for the lines of times to event and of point masses, if there are some."""
-    if pointed(schema):
-        shares = _making_room(shares, POINTS, POINTS_SHARE)
-    return _making_room(shares, TIMES, TIMES_SHARE) if timed_outcomes(schema) else dict(shares)
+def with_optional_lines(shares: Shares, schema: Schema) -> dict[str, Fraction]:
+    """Make room for the lines that all methods share and that only some schemas have."""
+    for name, share in _optional_shares(schema).items():
+        shares = _making_room(shares, name, share)
+    return dict(shares)
+
+
+def _optional_shares(schema: Schema) -> Shares:
+    shares = {POINTS: POINTS_SHARE} if pointed(schema) else {}
+    shares |= {TIMES: TIMES_SHARE} if timed_outcomes(schema) else {}
+    return shares | (CODE_SHARES if schema.codes else {})
 
 
 def _making_room(shares: Shares, name: str, share: Fraction) -> dict[str, Fraction]:
@@ -99,8 +106,13 @@ def _strata_noise(sd: float, patients: int) -> str:
 
 
 def ends(schema: Schema, shares: Shares) -> list[Line]:
-    """How many slots patients use, their times to event, and their point masses."""
-    return [*_lengths(schema, shares), *_times(schema, shares), *_points(schema, shares)]
+    """How many slots patients use, their times to event, point masses and codes."""
+    return [
+        *_lengths(schema, shares),
+        *_times(schema, shares),
+        *_points(schema, shares),
+        *code_lines(schema, shares),
+    ]
 
 
 def _points(schema: Schema, shares: Shares) -> list[Line]:
@@ -203,7 +215,7 @@ def patient_facts(schema: Schema, counted: Statistic | None = None) -> list[Fact
             by_length = one * np.where(np.arange(levels) == level, -1, 1).repeat(size // levels)
             same = {by_stratum.name: weighted(signs), LENGTHS: weighted(by_length)}
             facts.append(Fact(f"'{by_stratum.name}' and '{LENGTHS}' count the same events", same))
-    return facts + _time_facts(schema) + _point_facts(schema)
+    return facts + _time_facts(schema) + _point_facts(schema) + code_facts(schema)
 
 
 def _time_facts(schema: Schema) -> list[Fact]:
@@ -345,7 +357,7 @@ def _gap_squares_noise(sd: float, patients: int) -> str:
 
 
 def unconditional(schema: Schema, shares: Shares) -> list[Line]:
-    """Lengths and times to event, and masks and gaps that know no condition."""
+    """Lengths, times to event and codes, and masks and gaps that know no condition."""
     return [
         *ends(schema, shares),
         masks(schema, shares, conditioned=False),

@@ -3,13 +3,18 @@
 Public mistakes raise: a missing file, a column that is missing or has the wrong type, an id that
 occurs twice in the patient table. Private facts never raise: an unusable cell counts as missing,
 and `repairs` counts it for the internal side. Files that are sorted by patient are streamed as they
-are; DuckDB sorts the others, on disk if necessary.
+are; DuckDB sorts the others, on disk if necessary. Data frames of pandas, polars, DuckDB or pyarrow
+become such a folder for a moment, by the Arrow interface that all of them speak.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from longsynth.reading.by_patient import Streams
 from longsynth.reading.columns import (
@@ -28,9 +33,10 @@ from longsynth.reading.parquet import stored_types
 from longsynth.reading.records import Cohort
 from longsynth.reading.session import Session, Table, require_distinct
 from longsynth.reading.slots import COUNTED, Placed, placed
-from longsynth.schema.file import load_schema
+from longsynth.schema.file import dump, load_schema
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Code, CohortError, checked
+from longsynth.system.scratch import ScratchFolder
 
 FOLDER = "Give the cohort's folder. For data frames, use Synthesizer or read_frames."
 MEMORY = 256  # MB that DuckDB may use before it sorts on disk
@@ -199,3 +205,55 @@ def no_table(folder: Path, name: str) -> CohortError:
             "Turn the folder into a cohort with `longsynth import events`.",
         )
     return CohortError(Code.COHORT_INCOMPLETE, f"{folder} has no {name}.parquet.", "Add the table.")
+
+
+Frame = Any  # pandas, polars, DuckDB, pyarrow: whatever speaks Arrow
+
+
+@checked(schema="Call load_schema(path) first.")
+def read_frames(schema: Schema, observations: Frame, patients: Frame) -> Cohort:
+    """Return the patients of two data frames, in the columns that the schema names.
+
+    >>> import longsynth, pyarrow.parquet
+    >>> tables = [pyarrow.parquet.read_table(f"cohort/{name}.parquet")
+    ...           for name in ("observations", "patients")]
+    >>> longsynth.read_frames(longsynth.load_schema("cohort"), *tables)
+    Cohort(200 patients, 14 slots, 6 variables)
+    """
+    with cohort_folder_of(schema, observations, patients) as folder:
+        return read_cohort(folder)[1]
+
+
+@contextmanager
+def cohort_folder_of(schema: Schema, observations: Frame, patients: Frame) -> Iterator[Path]:
+    """Write two frames as a cohort folder that only this user can enter. It is removed when the
+    block ends."""
+    tables = {"observations": observations, "patients": patients}
+    arrow = {name: arrow_table(frame, name) for name, frame in tables.items()}
+    with ScratchFolder() as scratch:
+        for name, table in arrow.items():
+            pq.write_table(table, scratch.path / f"{name}.parquet")
+        (scratch.path / "schema.yaml").write_text(dump(schema), encoding="utf-8")
+        yield scratch.path
+
+
+def arrow_table(frame: Frame, name: str) -> pa.Table:
+    """Return a frame in Arrow's form. What is no frame is refused by its kind alone."""
+    try:
+        return _with_plain_text(pa.table(frame))
+    except (TypeError, ValueError, pa.ArrowException):
+        kind = type(frame).__name__
+    raise CohortError(
+        Code.NOT_A_TABLE,
+        f"{name} is a {kind}, which is not a table, or has a column of mixed types.",
+        "Give a pandas, polars, DuckDB or pyarrow table with one type per column.",
+    )
+
+
+def _with_plain_text(table: pa.Table) -> pa.Table:
+    """Spell out the categories of polars, which Parquet cannot hold as they are."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type) and pa.types.is_string_view(field.type.value_type):
+            chunks = [c.dictionary.cast(pa.string()).take(c.indices) for c in table[place].chunks]
+            table = table.set_column(place, field.name, pa.chunked_array(chunks, pa.string()))
+    return table

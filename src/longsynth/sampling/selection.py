@@ -7,6 +7,7 @@ import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
 from longsynth.bundle import Bundle
+from longsynth.sampling.codes import released_codes
 from longsynth.sampling.model import Model, Synthetic, joined
 from longsynth.sampling.points import pointed, released_points
 from longsynth.sampling.strata import Strata
@@ -80,12 +81,13 @@ def _too_rare(problem: str) -> Refused:
 
 
 def completed(model: Model, bundle: Bundle, draw: Draw) -> Model:
-    """Return a method's model with what all methods share: times to event, point masses, and floors
-    of protected combinations that are no strata. Patients generated with a public seed show where a
-    generated number stands among others, and how rare protected combinations are."""
+    """Return a method's model with what all methods share: times to event, point masses, codes, and
+    floors of protected combinations that are no strata. Patients generated with a public seed show
+    where a generated number stands among others, which labels come together, and how rare protected
+    combinations are."""
     times, schema = released_times(bundle), bundle.schema
     labels = (schema.key(name) in LABEL_ORDER for rule in schema.protected or () for name in rule)
-    if not times and not pointed(schema) and all(labels):
+    if not times and not schema.codes and not pointed(schema) and all(labels):
         return model
     some = draw(model, model.strata, REFERENCE, Generator(SFC64(SeedSequence(SEED))))
     ranked = (with_ranks(part, some.values, some.event, some.weight) for part in times)
@@ -93,4 +95,5 @@ def completed(model: Model, bundle: Bundle, draw: Draw) -> Model:
     timed = replace(model, times=tuple(ranked), points=points)
     rng = Generator(SFC64(SeedSequence(SEED)))
     some = draw(timed, model.strata, REFERENCE, rng)
-    return replace(timed, floors=floors(model.schema, some))
+    codes = released_codes(bundle, some, model.strata.mass)
+    return replace(timed, codes=codes, floors=floors(model.schema, some))

@@ -190,6 +190,8 @@ class Recipe(FrozenModel):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         record = self.record
+        if record.codes:
+            raise InvalidField("a recipe cannot fill codes; use `import events`", "record", "codes")
         over_time = {v.name for v in record.variables if not v.static}
         static = {v.name for v in record.variables if v.static}
         filled: set[str] = set()

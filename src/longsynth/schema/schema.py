@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from longsynth.schema.columns import HOURS, LABELS, Labels, PatientColumn, Time
+from longsynth.schema.columns import HOURS, LABELS, CodeList, Labels, PatientColumn, Time
 from longsynth.schema.conditions import NotUnderstood, constraint
 from longsynth.schema.constants import Constants, ResolvedConstants
 from longsynth.schema.constraints import Knot, knots, require_solution
@@ -63,6 +63,7 @@ class Visits(FrozenModel):
         return self.window * HOURS[self.unit]
 
 
+MOST_CODES = 500  # of all lists together
 MOST_STRATA = 4096  # sites × levels of the group × levels of the event
 LABEL_ORDER = ("site", "group", "event")  # of the columns of `Schema.strata`
 PAIRS = ((0, 1), (0, 2), (1, 2))  # of these columns
@@ -84,6 +85,7 @@ class Schema(FrozenModel):
     protected: tuple[dict[str, Level], ...] | None = None  # combinations that sampling keeps
     variables: tuple[Variable, ...] = Field(min_length=1)
     constraints: tuple[Meaning, ...] = ()  # that no synthetic patient violates
+    codes: tuple[CodeList, ...] = ()
     constants: Constants = Constants()
     source: Dataset = Dataset()  # how an import reads the source as a whole
 
@@ -105,11 +107,18 @@ class Schema(FrozenModel):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         names = [v.name.casefold() for v in self.variables]
+        names += [listed.name.casefold() for listed in self.codes]
         for i, name in enumerate(names):
             if name in names[:i]:
-                raise InvalidField(
-                    "two variables have this name, capitals aside", "variables", i, "name"
+                problem, after = (
+                    "two variables have this name, capitals aside",
+                    i - len(self.variables),
                 )
+                place = ("codes", after) if after >= 0 else ("variables", i)
+                raise InvalidField(problem, *place, "name")
+        if len(self.code_names) > MOST_CODES:
+            problem = f"all lists together have {len(self.code_names):,} codes, and {MOST_CODES:,} "
+            raise InvalidField(problem + "are the most; leave rare ones out", "codes")
         if all(v.static for v in self.variables):
             raise InvalidField("at least one variable must be measured over time", "variables")
         over_time = {v.name for v in self.variables if not v.static}
@@ -271,6 +280,11 @@ class Schema(FrozenModel):
         return label.levels if label else ("all",)
 
     @property
+    def code_names(self) -> tuple[str, ...]:
+        """All codes, list by list."""
+        return tuple(code for listed in self.codes for code in listed.levels)
+
+    @property
     def steps(self) -> tuple[float, ...]:
         """The step of each variable's values in slots: its resolution, or 0 where there is none. A
         mean of several readings is finer than each of them, so it has none."""
@@ -401,15 +415,22 @@ class Schema(FrozenModel):
         variables = (
             v.model_copy(update=cleared | {"column": self._own(v, "")}) for v in self.variables
         )
+        unmapped = {"source": None, "column": ""}
         return self.model_copy(
             update={
                 "patient": PatientColumn(),
+                "codes": tuple(listed.model_copy(update=unmapped) for listed in self.codes),
                 "time": Time.model_validate({"unit": unit, "first": self.time.first}),
                 "variables": tuple(variables),
                 "source": Dataset(),
                 **labels,
             }
         )
+
+
+def code_offsets(schema: Schema) -> NDArray[np.int64]:
+    """(lists + 1,): where each list begins among all codes, and their number."""
+    return np.cumsum([0, *(len(listed.levels) for listed in schema.codes)])
 
 
 def stratum_of(labels: Sequence[NDArray[np.int64]], schema: Schema) -> NDArray[np.int64]:

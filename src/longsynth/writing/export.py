@@ -183,6 +183,7 @@ def _require_whole_years(recipe: Recipe, schema: Schema) -> None:
 
 
 def _facts(schema: Schema) -> Iterator[tuple[str, object]]:
+    yield "the lists of codes", [listed.name for listed in schema.codes]
     for what in ("group", "event", "site"):
         yield what, schema.levels(what)
     for v in schema.variables:

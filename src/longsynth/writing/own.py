@@ -19,7 +19,7 @@ from longsynth.schema.schema import Schema, SlotRule
 from longsynth.schema.variable import Variable
 from longsynth.system.arrays import Bools, Floats
 from longsynth.writing import Writer
-from longsynth.writing.cohort import cohort_tables, rising
+from longsynth.writing.cohort import cohort_tables, observation_rows, rising
 from longsynth.writing.files import Add, csv_file, csv_rows, excel_file, excel_rows, parquet_file
 
 TIME_DECIMALS = {"seconds": 0, "minutes": 1, "hours": 2, "days": 3}
@@ -37,7 +37,9 @@ def own_tables(
     rows, people = (made[name](chunk, ids) for name in ("observations", "patients"))
     observations: dict[str, Any] = {
         schema.patient.column: rows["patient_id"],
-        schema.time.column: times_in(schema.time.unit, chunk)[used_slots(chunk)],
+        schema.time.column: times_in(schema.time.unit, chunk).ravel()[
+            observation_rows(chunk, schema).slot
+        ],
     }
     patients: dict[str, Any] = {schema.patient.column: people["patient_id"]}
     for name, labels in (("group", schema.group), ("event", schema.event)):
@@ -48,6 +50,8 @@ def own_tables(
     for variable in schema.variables:
         table, columns = (people, patients) if variable.static else (rows, observations)
         columns[variable.column or variable.name] = _rounded(variable, table[variable.name])
+    for listed in schema.codes:
+        observations[listed.column or listed.name] = rows[listed.name]
     if "weight" in people.column_names:
         column = WEIGHT if WEIGHT not in patients else OTHER_WEIGHT
         patients[column] = np.round(np.asarray(people["weight"]), 6)
@@ -72,6 +76,7 @@ def own_schema(schema: Schema) -> Schema:
             "time": schema.time.model_copy(update={"unit": unit}),
             "variables": tuple(variables),
             "constraints": schema.rules,
+            "codes": tuple(c.model_copy(update={"source": None}) for c in schema.codes),
             "source": Dataset(),
             **labels,
         }

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from longsynth.audit.registry import shown_in
 from longsynth.schema.schema import Schema
+from longsynth.show import asset, render
 from longsynth.show.dossier.audit_file import Audit
 from longsynth.show.dossier.compared import compared
 from longsynth.show.dossier.facts import PATIENTS, SEED, Facts, Population
@@ -26,7 +27,6 @@ from longsynth.show.dossier.scores import (
 from longsynth.show.dossier.summary import summary
 from longsynth.show.dossier.verdicts import TONES, Verdict, verdicts
 from longsynth.show.dossier.words import capital, meaning_of, spaced
-from longsynth.show.templates import asset, render
 
 INTERNAL = (
     ("verdicts", "What the audit found"),
