@@ -1,7 +1,6 @@
 """Algorithm 2 (alg:sample): weighted irregular trajectories from a model. No data, no noise."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -98,6 +97,5 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
         weight=strata.weight[stratum],  # w_i = p / q
         fingerprint=model.fingerprint,
     )
-    if model.codes is not None:
-        made = replace(made, codes=model.codes.draw(stratum, length, rng))
-    return constrained(made, model.schema)  # public, so it costs nothing
+    made = constrained(made, model.schema)  # public, so it costs nothing
+    return model.codes.given_to(made, stratum, rng) if model.codes else made

@@ -84,8 +84,8 @@ class Schema(FrozenModel):
     site: Labels | None = None
     protected: tuple[dict[str, Level], ...] | None = None  # combinations that sampling keeps
     variables: tuple[Variable, ...] = Field(min_length=1)
-    constraints: tuple[Meaning, ...] = ()  # that no synthetic patient violates
     codes: tuple[CodeList, ...] = ()
+    constraints: tuple[Meaning, ...] = ()  # that no synthetic patient violates
     constants: Constants = Constants()
     source: Dataset = Dataset()  # how an import reads the source as a whole
 
@@ -231,6 +231,11 @@ class Schema(FrozenModel):
             for v in self.variables
             if v.static and (v.levels is not None or v.kind == "binary")
         }
+
+    def __repr__(self) -> str:
+        return f"Schema({self.name!r}: {len(self.variables)} variables in {self.slots} slots)"
+
+    __str__ = __repr__
 
     def numbers_of(self, entry: Labels | Variable) -> Variable | None:
         """The static variable whose numbers the bands of a group divide; None if there is none."""
