@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from functools import partial
 
-import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
-from longsynth.encoding.scaling import Scaling
+from longsynth.encoding.scaling import as_stated
 from longsynth.sampling.constraints import constrained
 from longsynth.sampling.model import Model, Synthetic, joined
 from longsynth.sampling.selection import Selection, selected
@@ -69,12 +68,7 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
     length = model.lengths.draw(shared, rng)  # slots in use
     values = model.values.draw(shared, rng)  # eq:transport; support and rounding
     observed = model.masks.draw(shared, length, rng)  # eq:auxiliary; at least two per variable
-    gaps = model.gaps.draw(shared, rng)  # eq:auxiliary
-    if model.schema.visits:  # likewise public: visits are near their planned times
-        scaling = Scaling(model.schema)
-        gaps = scaling.decode_gaps(scaling.encode_gaps(gaps))
-    elif model.schema.time.first == "zero":  # a public fact, so nothing was learnt about it
-        gaps = gaps * (np.arange(model.schema.slots) > 0)
+    gaps = as_stated(model.gaps.draw(shared, rng), model.schema)  # eq:auxiliary
     site, group, event = model.schema.strata[stratum].T
     for point in model.points:
         point.placed(values, rng)

@@ -192,6 +192,17 @@ class Scaling:
         return centre - reach, centre + reach
 
 
+def as_stated(gaps: Floats, schema: Schema) -> Floats:
+    """Return generated gaps (n, T) that agree with the public facts: a first row at time zero, and
+    visits within the windows of the plan."""
+    if schema.visits is not None:
+        scaling = Scaling(schema)
+        return scaling.decode_gaps(scaling.encode_gaps(gaps))
+    if schema.time.first == "zero":
+        return gaps * (np.arange(schema.slots) > 0)
+    return gaps
+
+
 def grid_of(schema: Schema) -> int:
     """Integers in one encoded unit."""
     return 1 << schema.resolved_constants.grid_bits
