@@ -1,11 +1,13 @@
 """Algorithm 2 (alg:sample): weighted irregular trajectories from a model. No data, no noise."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
+from longsynth.sampling.constraints import constrained
 from longsynth.sampling.model import Model, Synthetic, joined
 from longsynth.sampling.selection import Selection, selected
 from longsynth.sampling.strata import Strata
@@ -71,6 +73,8 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
     if model.schema.time.first == "zero":  # a public fact, so nothing was learnt about it
         gaps = gaps * (np.arange(model.schema.slots) > 0)
     site, group, event = model.schema.strata[stratum].T
+    for point in model.points:
+        point.placed(values, rng)
     for times in model.times:
         time = times.time(values, event, rng)
         values[:, 0, times.outcome.variable] = time
@@ -79,7 +83,7 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
     if model.times:
         observed = model.masks.draw(shared, length, rng) & model.schema.layout.up_to(length)
         observed = observed_times(observed, model.times)
-    return Synthetic(
+    made = Synthetic(
         values=values,
         observed=observed,
         gaps=gaps,
@@ -90,3 +94,6 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
         weight=strata.weight[stratum],  # w_i = p / q
         fingerprint=model.fingerprint,
     )
+    if model.codes is not None:
+        made = replace(made, codes=model.codes.draw(stratum, length, rng))
+    return constrained(made, model.schema)  # public, so it costs nothing

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from code_cohorts import code_cohort, code_schema
 from longsynth.audit.audit import audit
 from longsynth.audit.fidelity import FIDELITY
 from longsynth.audit.marginals import Measure
@@ -23,7 +24,7 @@ from longsynth.schema.schema import Schema
 from longsynth.show.audit_page import write_audit
 from longsynth.show.dossier.audit_file import Audit, Panels, ScoreRecord
 from longsynth.show.dossier.page import internal_content
-from support import random_cohort, small_schema
+from support import random_cohort
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "metrics.md").read_text()
@@ -32,9 +33,9 @@ import metrics_page  # noqa: E402
 
 
 def small_audit() -> AuditResult:
-    cohorts = [random_cohort(40, seed) for seed in (1, 2, 3)]
+    cohorts = [code_cohort(40, code_schema(), seed) for seed in (1, 2, 3)]
     refit = Refit(lambda planted, _: planted, Budget(1.0, 1e-5))
-    return audit(small_schema(), *cohorts, refit=refit, bootstrap=0)
+    return audit(code_schema(), *cohorts, refit=refit, bootstrap=0)
 
 
 @pytest.fixture(scope="module")

@@ -100,6 +100,8 @@ def _facts(schema: Schema) -> dict[str, object]:
         **{f"{v.name} with transform": v.transform for v in schema.variables},
         **{f"{v.name} with levels": list(v.levels or ("none",)) for v in schema.variables},
         **{f"{v.name} measured": _measured(v.static) for v in schema.variables},
+        **{f"{c.name} with codes": list(c.levels) for c in schema.codes},
+        "lists of codes": [c.name for c in schema.codes],
         "sites": list(schema.sites),
         "slots": schema.slots,
         "max_gap": schema.max_gap,

@@ -7,13 +7,14 @@ weights.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from longsynth.audit.view import clipped, level_codes, level_count, summed, view
-from longsynth.schema.record import Trajectories
+from longsynth.schema.record import Trajectories, given_codes
 from longsynth.schema.schema import Schema
-from longsynth.system.arrays import Floats, Ints
+from longsynth.system.arrays import Bools, Floats, Ints
 
 Measure = Callable[[Floats, Floats], dict[str, float]]  # weights of real and synthetic patients
 Comparison = Callable[[Schema, Trajectories, Trajectories], Measure]
@@ -70,6 +71,49 @@ class Tables:
         if not (real.sum() > 0 and synthetic.sum() > 0):
             return np.nan
         return float(np.abs(real / real.sum() - synthetic / synthetic.sum()).sum() / 2)
+
+
+def codes(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:
+    """Compare who ever has which code of a public list, which two come together, and how much more
+    common each is with the event; nothing without codes. All codes of a real patient count."""
+    cohorts = [(ever_codes(schema, c), c.event > 0) for c in (real, synthetic)]
+    pairs = np.triu_indices(len(schema.code_names), 1)
+
+    def of_one(ever: Any, event: Bools, weight: Floats) -> dict[str, Floats]:
+        shares = [_shares(ever, np.where(who, weight, 0.0)) for who in (event, ~event)]
+        total = max(float(weight.sum()), 1e-300)
+        together = (ever.T @ ever.multiply((weight / total)[:, None])).toarray()
+        return {
+            "code_prevalence_error": _shares(ever, weight),
+            "code_pair_error": together[pairs],
+            "code_event_error": shares[0] - shares[1],
+        }
+
+    def measure(*weights: Floats) -> dict[str, float]:
+        if not schema.codes:
+            return {}
+        one, other = (of_one(*c, w) for c, w in zip(cohorts, weights, strict=True))
+        return {name: float(np.abs(one[name] - other[name]).mean()) for name in one}
+
+    return measure
+
+
+def ever_codes(schema: Schema, patients: Trajectories) -> Any:
+    """(n, C), sparse: 1 where a patient ever has a code."""
+    from scipy.sparse import csr_array
+
+    patient, slot, code = given_codes(patients.codes)
+    used = slot < patients.length[patient]
+    shape, places = (patients.patients, len(schema.code_names)), (patient[used], code[used])
+    ever = csr_array((np.ones(int(used.sum())), places), shape=shape)
+    ever.sum_duplicates()
+    ever.data[:] = 1.0
+    return ever
+
+
+def _shares(ever: Any, weight: Floats) -> Floats:
+    total = float(weight.sum())
+    return np.asarray(ever.T @ weight) / total if total > 0 else np.full(ever.shape[1], np.nan)
 
 
 def mean_of_known(values: list[float]) -> float:

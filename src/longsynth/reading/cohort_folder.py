@@ -106,7 +106,7 @@ class CohortFolder:
             "rows_without_usable_time": total - usable,
             "rows_of_unknown_patients": usable - counts["rows"],
             "patients_without_rows": self.patients - counts["people"],
-            **{what: counts[what] for what in COUNTED},
+            **{what: number for what, number in counts.items() if what not in ("rows", "people")},
             "cells_not_a_finite_number": cells,
             "labels_set_to_the_first_level": self._counted(
                 self._people, unread_labels(self.schema)

@@ -168,14 +168,14 @@ class _Cohort:
             for unit, (factor, more) in t.codes.units.items()
         ]
         self.session.connection.register("units", pa.Table.from_pylist(units, schema=UNITS))
-        levels = [f"WHEN {t.number} THEN {level('raw', t)}" for t in used if t.levels is not None]
+        levels = [f"WHEN {t.number} THEN {_level(t)}" for t in used if t.levels is not None]
         self.session.run(f"""
             CREATE VIEW matched AS
             SELECT id, target, clock IS NULL AS timeless, {self._hours} AS hours, stop, unit,
                    {among(converted)} AND factor IS NULL AS other_unit,
                    CASE WHEN {among(numbers)} AND isfinite(x) THEN x END AS number,
                    {f"CASE target {' '.join(levels)} END" if levels else "NULL::VARCHAR"} AS level
-            FROM (SELECT e.id, k.target, e.clock, p.start, p.stop, u.factor,
+            FROM (SELECT e.id, k.target, e.key, e.clock, p.start, p.stop, u.factor,
                          coalesce(k.unit, e.unit, '') AS unit,
                          CASE WHEN {among(converted, "k.target")}
                               THEN e.number * u.factor + u.more ELSE e.number END AS x,
@@ -286,9 +286,17 @@ class _Cohort:
 
     def patients_without(self, file: Path) -> dict[str, int]:
         """For each label and static variable, how many patients have none."""
+        if not self._once:
+            return {}
         each = ", ".join(f"count(*) - count({quoted(t.name)})" for t in self._once)
         counts = self.session.row(f"SELECT {each} FROM read_parquet({literal(file)})")
         return dict(zip((t.name for t in self._once), counts, strict=True))
+
+
+def _level(target: Target) -> str:
+    """The value of a code may be a dose: the code itself comes first."""
+    value = level("raw", target)
+    return f"coalesce({level('key', target)}, {value})" if target.coded else value
 
 
 def _value(target: Target) -> str:

@@ -13,7 +13,9 @@ from pydantic import BeforeValidator, Field, field_validator
 from longsynth.system.text import COLUMN, CodeText, ColumnName, LevelText, Unit
 from longsynth.system.yaml_text import FrozenModel
 
-EventTable = Literal["measurement", "observation", "condition_occurrence"]
+EventTable = Literal[
+    "measurement", "observation", "condition_occurrence", "drug_exposure", "procedure_occurrence"
+]
 GROUPS = {"value", "unit"}  # names of groups that a pattern may have
 
 

@@ -36,9 +36,16 @@ def _asked(facts: Facts, numbers: str) -> str:
     return (
         f"the release of {numbers} numbers about {bundle.patients:,} patients, each with random "
         f"noise added, and of any number of synthetic patients generated from them. The data are "
-        f"“{schema.name}”: {len(schema.variables)} variables at up to {schema.slots} times per "
-        f"patient, and the outcome {outcomes}. The method is {bundle.method}. {_people(facts)}"
+        f"“{schema.name}”: {len(schema.variables)} variables{_codes(facts)} at up to "
+        f"{schema.slots} times per patient, and the outcome {outcomes}. The method is "
+        f"{bundle.method}. {_people(facts)}"
     )
+
+
+def _codes(facts: Facts) -> str:
+    lists = facts.bundle.schema.codes
+    named = (f"{len(c.levels):,} codes of “{c.name}”" for c in lists)
+    return f", and {' and '.join(named)}" if lists else ""
 
 
 def _people(facts: Facts) -> str:

@@ -86,6 +86,8 @@ EVENTS = {
     "measurement": _event_table("measurement", "measurement"),
     "observation": _event_table("observation", "observation"),
     "condition_occurrence": _event_table("condition", "condition_start", valued=False),
+    "drug_exposure": _event_table("drug", "drug_exposure_start", valued=False),
+    "procedure_occurrence": _event_table("procedure", "procedure", valued=False),
 }
 PERSON = (
     Column("person_id", "id"),
