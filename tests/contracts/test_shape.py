@@ -6,8 +6,8 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src/longsynth"
 MODULES = sorted(SOURCE.rglob("*.py"))
-FILES, LINES = 204, 26_000  # at most; what makes the package larger has to be worth it
-EVERYWHERE = {"self", "cls", "_", "name", "schema"}  # what nearly every file has to speak of
+FILES, LINES = 204, 26_200  # at most; what makes the package larger has to be worth it
+EVERYWHERE = {"self", "cls", "_", "name", "patients", "schema"}  # what most files must mention
 
 
 def test_the_folder_of_the_package_fits_on_a_screen() -> None:

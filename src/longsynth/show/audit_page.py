@@ -21,7 +21,7 @@ from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth.show.plots import plot_audit
 from longsynth.system.folders import whole_file, write_whole
-from longsynth.system.text import markdown
+from longsynth.system.text import markdown, markdown_table
 
 ON_ATTACKS = (
     "An attack near 0.5 did not succeed; that is not evidence that no attack would. A value below "
@@ -156,9 +156,8 @@ def _is_warning(score: Score) -> bool:
 
 def _table(lines: list[list[str]]) -> str:
     """A table; its first line is the head."""
-    head, *rows = [" | ".join(map(markdown, cells)) for cells in lines]
-    rule = " | ".join("---" for _ in lines[0])
-    return "\n".join(f"| {line} |" for line in (head, rule, *rows))
+    head, *others = (list(map(markdown, cells)) for cells in lines)
+    return markdown_table(head, others)
 
 
 FORMAT, PANELS = 1, "panels.json"
