@@ -26,6 +26,7 @@ from longsynth.schema.recipe import parse_recipe
 from longsynth.writing.export import export_writer
 from readers.test_table import EXPORTS, _maker, imported, settled
 from refusals import refused
+from support import NoNoise
 
 PATIENTS = 70
 START = "2023-03-01"
@@ -61,7 +62,8 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Fitted]:
         cohort = imported(folder, EXPORTS[name])
         with CohortFolder(cohort) as patients:
             budget = {"epsilon": 40, "delta": 1e-4, "method": "dp-score"}
-            bundle = fit(patients, plan(patients.schema, patients.patients, **budget))
+            planned = plan(patients.schema, patients.patients, **budget)
+            bundle = fit(patients, planned, noise=NoNoise())  # the same patients every time
         return Fitted(name, bundle, (cohort / "recipe.yaml").read_text(encoding="utf-8"))
 
     return made

@@ -28,19 +28,23 @@ from longsynth.system.text import command_line, is_one_line
 if TYPE_CHECKING:
     from longsynth.reading.quality import Quality
 
+ColumnsOf = Annotated[
+    Path | None,
+    typer.Option("--cohort", help="A cohort folder. Only its column names are read."),
+]
+CohortName = Annotated[str, typer.Option("--name", help="The name of the cohort.")]
+
 schema_app = typer.Typer(no_args_is_help=True, help="Write and check a schema. Reads no data.")
 
 
 @command(schema_app, "schema new --cohort cohort --out cohort/schema.yaml", "new")
 def new_schema(
     out: NewFile,
-    cohort: Annotated[
-        Path | None, typer.Option(help="A cohort folder. Only its column names are read.")
-    ] = None,
+    cohort: ColumnsOf = None,
     columns: Annotated[
         str | None, typer.Option(help="Or the column names: patient_id,time,hr,sbp,…")
     ] = None,
-    name: Annotated[str, typer.Option(help="The name of the cohort.")] = "my cohort",
+    name: CohortName = "my cohort",
 ) -> None:
     """Write a first schema with comments, from column names and a catalogue of public facts."""
     from longsynth.schema.from_names import Columns, marked_lines, read_columns, starting_schema
@@ -72,9 +76,7 @@ def check_schema(
     schema: Annotated[
         Path, typer.Argument(metavar="SCHEMA", help="schema.yaml, or a folder with one.")
     ],
-    cohort: Annotated[
-        Path | None, typer.Option(help="A cohort folder. Only its column names are read.")
-    ] = None,
+    cohort: ColumnsOf = None,
     json: Json = False,
 ) -> None:
     """List what looks wrong: unknown columns, bounds unlike the catalogue's. Reads no value."""
@@ -114,7 +116,7 @@ def recipe_new(
         list[Path], typer.Argument(metavar="EXPORT…", help="The files: CSV, Excel or Parquet.")
     ],
     out: NewFile,
-    name: Annotated[str, typer.Option(help="The name of the cohort.")] = "my cohort",
+    name: CohortName = "my cohort",
 ) -> None:
     """Write a first recipe, from column names and the form of cells. It contains no values.
 

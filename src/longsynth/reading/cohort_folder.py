@@ -138,8 +138,8 @@ class CohortFolder:
 
     def _prepare(self) -> None:
         """Define the views `people` and `rows`, both in longsynth's own names and units."""
-        rows = self._table("observations", row_roles(self.schema))
-        people = self._table("patients", people_roles(self.schema))
+        rows = cohort_table(self._session, self.folder, "observations", row_roles(self.schema))
+        people = cohort_table(self._session, self.folder, "patients", people_roles(self.schema))
         self._observations, self._people = rows, people
         columns = cohort_columns(self.schema, rows.types, people.types)
         self._session.run(f"CREATE VIEW people AS SELECT {columns.people} FROM {people.scan}")
@@ -149,16 +149,6 @@ class CohortFolder:
         patient = self.schema.patient.column
         whole = "BIGINT" in id_cast(rows.types[patient], people.types[patient])
         self._streams = Streams(self._session, self.schema, rows.file, people.file, whole=whole)
-
-    def _table(self, name: str, roles: Roles) -> Table:
-        path = self.folder / f"{name}.parquet"
-        if not path.is_file():
-            raise no_table(self.folder, name)
-        return self._session.table(
-            path,
-            f"the {name} table of {self.folder}",
-            lambda file: accepted_types(name, stored_types(file), roles),
-        )
 
     def _count_patients(self) -> int:
         order = self._streams.people_order
@@ -195,6 +185,18 @@ def cohort_schema(folder: Path) -> Schema:
             "Replace it by a file.",
         )
     return load_schema(path)
+
+
+def cohort_table(session: Session, folder: Path, name: str, roles: Roles) -> Table:
+    """Open the columns of a table that have these roles, if their types are accepted."""
+    path = folder / f"{name}.parquet"
+    if not path.is_file():
+        raise no_table(folder, name)
+    return session.table(
+        path,
+        f"the {name} table of {folder}",
+        lambda file: accepted_types(name, stored_types(file), roles),
+    )
 
 
 def no_table(folder: Path, name: str) -> CohortError:

@@ -20,7 +20,7 @@ from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth.show.plots import plot_audit
 from longsynth.system.folders import whole_file, write_whole
-from longsynth.system.text import markdown
+from longsynth.system.text import markdown, markdown_table
 
 ENDS = ("_auprc", "_mae", "_concordance")  # of the first metric of a part, by kind of outcome
 NO_OUTCOME = "The schema names no outcome, so there is nothing to predict."
@@ -181,9 +181,8 @@ def group_warnings(result: AuditResult) -> list[str]:
 
 def _table(lines: list[list[str]]) -> str:
     """A table; its first line is the head."""
-    head, *rows = [" | ".join(map(markdown, cells)) for cells in lines]
-    rule = " | ".join("---" for _ in lines[0])
-    return "\n".join(f"| {line} |" for line in (head, rule, *rows))
+    head, *others = (list(map(markdown, cells)) for cells in lines)
+    return markdown_table(head, others)
 
 
 FORMAT, PANELS = 1, "panels.json"

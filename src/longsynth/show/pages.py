@@ -86,15 +86,15 @@ def sections(says: Governance) -> Iterator[FormSection]:
 
 def _section(title: str, section: BaseModel) -> FormSection:
     answers = []
-    rows: tuple[tuple[str, ...], ...] = ()
+    variables: tuple[tuple[str, ...], ...] = ()
     for name, field in type(section).model_fields.items():
         answer = getattr(section, name)
         if isinstance(answer, tuple) and answer and isinstance(answer[0], ApprovedVariable):
-            rows = tuple(map(_variable, answer))
+            variables = tuple(map(_variable, answer))
         else:
             answers.append((field.title or name, _answers(answer)))
-    columns = ("Variable", "Kind", "Bounds", "Where they come from") if rows else ()
-    return FormSection(title, tuple(answers), columns, rows)
+    columns = ("Variable", "Kind", "Bounds", "Where they come from") if variables else ()
+    return FormSection(title, tuple(answers), columns, variables)
 
 
 def _variable(variable: ApprovedVariable) -> tuple[str, ...]:

@@ -76,20 +76,20 @@ def _write(folder: Path, drawings: Mapping[str, Callable[[], Any]], warning: str
 
 
 def _panels(
-    size: tuple[float, float], title: str, columns: int, rows: int = 1
+    size: tuple[float, float], title: str, columns: int, height: int = 1
 ) -> tuple[Any, list[Any]]:
     """Return a figure and its axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
     figure.suptitle(title, x=0.01, ha="left", fontsize=12)
-    return figure, list(figure.subplots(rows, columns, squeeze=False).ravel())
+    return figure, list(figure.subplots(height, columns, squeeze=False).ravel())
 
 
 def _panel_per_variable(variables: Sequence[Variable], title: str) -> tuple[Any, list[Any]]:
     columns = min(3, max(len(variables), 1))
-    rows = max(-(-len(variables) // columns), 1)
-    figure, axes = _panels((3.6 * columns, 2.6 * rows + 0.6), title, columns, rows)
+    height = max(-(-len(variables) // columns), 1)
+    figure, axes = _panels((3.6 * columns, 2.6 * height + 0.6), title, columns, height)
     for axis in axes[len(variables) :]:
         axis.set_axis_off()
     for axis, variable in zip(axes, variables, strict=False):
@@ -148,10 +148,10 @@ def _trajectories(schema: Schema, real: Trajectories, synthetic: Trajectories) -
 
 def _means(cohort: Trajectories, v: int, event: int) -> Floats:
     """(T,): the weighted mean by slot; NaN where nothing was observed."""
-    rows = cohort.event == event
-    observed = cohort.observed[rows, :, v]
-    weight = np.where(observed, weights(cohort)[rows][:, None], 0.0)
-    values = np.where(observed, cohort.values[rows, :, v], 0.0)
+    chosen = cohort.event == event
+    observed = cohort.observed[chosen, :, v]
+    weight = np.where(observed, weights(cohort)[chosen][:, None], 0.0)
+    values = np.where(observed, cohort.values[chosen, :, v], 0.0)
     total = weight.sum(axis=0)
     mean: Floats = np.full(len(total), np.nan)
     np.divide((weight * values).sum(axis=0), total, out=mean, where=total > 0)
