@@ -43,6 +43,7 @@ def ward_schema(**changes: object) -> Schema:
     return Schema.model_validate(base | changes)
 
 
+PLANNED = {"planned": [0, 6, 12, 24, 36, 48], "unit": "hours", "window": 1}
 POINTS = {"age": [18, 65], "pulse": [80]}
 
 

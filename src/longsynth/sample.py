@@ -1,12 +1,11 @@
 """Algorithm 2 (alg:sample): weighted irregular trajectories from a model. No data, no noise."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
-import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
+from longsynth.encoding.scaling import as_stated
 from longsynth.sampling.constraints import constrained
 from longsynth.sampling.model import Model, Synthetic, joined
 from longsynth.sampling.selection import Selection, selected
@@ -69,9 +68,7 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
     length = model.lengths.draw(shared, rng)  # slots in use
     values = model.values.draw(shared, rng)  # eq:transport; support and rounding
     observed = model.masks.draw(shared, length, rng)  # eq:auxiliary; at least two per variable
-    gaps = model.gaps.draw(shared, rng)  # eq:auxiliary
-    if model.schema.time.first == "zero":  # a public fact, so nothing was learnt about it
-        gaps = gaps * (np.arange(model.schema.slots) > 0)
+    gaps = as_stated(model.gaps.draw(shared, rng), model.schema)  # eq:auxiliary
     site, group, event = model.schema.strata[stratum].T
     for point in model.points:
         point.placed(values, rng)
@@ -94,6 +91,5 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
         weight=strata.weight[stratum],  # w_i = p / q
         fingerprint=model.fingerprint,
     )
-    if model.codes is not None:
-        made = replace(made, codes=model.codes.draw(stratum, length, rng))
-    return constrained(made, model.schema)  # public, so it costs nothing
+    made = constrained(made, model.schema)  # public, so it costs nothing
+    return model.codes.given_to(made, stratum, rng) if model.codes else made

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from audit.audit_support import study_cohort, study_schema
 from code_cohorts import code_cohort, code_schema
 from longsynth.audit.audit import audit
 from longsynth.audit.fidelity import FIDELITY
@@ -43,15 +44,24 @@ def result() -> AuditResult:
     return small_audit()
 
 
+@pytest.fixture(scope="module")
+def many() -> AuditResult:
+    """Of a schema with every kind of outcome and several groups."""
+    cohorts = [study_cohort(60, seed) for seed in (1, 2, 3)]
+    return audit(study_schema(), *cohorts, bootstrap=0)
+
+
 def test_the_tables_of_the_page_are_those_of_the_registry() -> None:
     for section in SECTIONS:
         assert f"<!-- metrics: {section} -->" in PAGE
     assert metrics_page.page(PAGE) == PAGE, "run python tools/metrics_page.py"
 
 
-def test_every_score_belongs_to_a_metric_that_explains_it(result: AuditResult) -> None:
+def test_every_score_belongs_to_a_metric_that_explains_it(
+    result: AuditResult, many: AuditResult
+) -> None:
     covered = set()
-    for row in result.rows:
+    for row in result.rows + many.rows:
         metric = find_metric(row.score.metric)
         assert metric is not None, row.score.metric
         assert metric.better == row.score.better

@@ -5,13 +5,13 @@ import pytest
 
 from code_cohorts import code_cohort, code_schema, with_given
 from longsynth import fit, model_of, plan, sample
-from longsynth.encoding.record import counted_codes
+from longsynth.encoding.record import COURSES, STARTS, counted_codes, course_of
 from longsynth.fit import fit_without_privacy
 from longsynth.methods.method import OpenMethod
 from longsynth.methods.registry import METHODS
 from longsynth.reading.records import Cohort
 from longsynth.sample import sample_chunks
-from longsynth.sampling.codes import COURSES, STARTS, course_of, slots_of
+from longsynth.sampling.codes import slots_of
 from longsynth.sampling.model import Model, Synthetic
 from longsynth.schema.record import unpacked_codes
 from longsynth.schema.schema import Schema

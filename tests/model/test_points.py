@@ -16,6 +16,7 @@ from longsynth.sampling.points import GRAINS, point_rows
 from longsynth.schema.file import dump, parse_text
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats
+from support import NoNoise
 
 PATIENTS, SLOTS = 800, 5
 NUMBER = {"kind": "continuous", "bounds_from": "a device"}
@@ -66,7 +67,7 @@ def fitted(name: str, pointed: bool, epsilon: float = 8) -> Model:
     schema, cohort = ventilated(**POINTS if pointed else {}), patients()
     if isinstance(METHODS[name], PrivateMethod):
         plan = longsynth.plan(schema, PATIENTS, epsilon=epsilon, delta=1e-5, method=name)
-        bundle = longsynth.fit(cohort, plan)
+        bundle = longsynth.fit(cohort, plan, noise=NoNoise())
     else:
         bundle = longsynth.fit_without_privacy(cohort, schema, name)
     return longsynth.model_of(bundle)

@@ -33,6 +33,7 @@ from privacy.neighbouring_records import (
 )
 from support import examples, one_patient, random_cohort, replaced, small_schema
 from ward import (
+    PLANNED,
     pointed_ward_schema,
     timed_ward_cohort,
     timed_ward_schema,
@@ -61,12 +62,14 @@ SETTINGS = {
     "ward as printed": ward_schema(constants=dict(AS_PRINTED)),
     "times": timed_ward_schema(),
     "points": pointed_ward_schema(),
+    "visits": ward_schema(visits=PLANNED),
 }
 RESOLVED = {name: schema.resolved(100) for name, schema in SETTINGS.items()}
 OTHERS = {
     "one slot",
     "times",
     "points",
+    "visits",
     "one site",
     "little",
     "much",
@@ -89,9 +92,10 @@ IN_PASSES: list[tuple[PrivateMethod, str]] = [
         "much",
         "times",
         "points",
+        "visits",
     )
 ]
-METHODS += [(m, s) for s in ("times", "points") for m in (Trust(), DPScore(), DPMarkov())]
+METHODS += [(m, s) for s in ("times", "points", "visits") for m in (Trust(), DPScore(), DPMarkov())]
 
 
 def named(method: PrivateMethod) -> str:

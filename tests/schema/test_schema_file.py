@@ -354,7 +354,7 @@ def test_the_example_in_the_documentation_is_a_schema() -> None:
     )
     schema = parse_text(example, "docs/schema.md")
     used = {key for key in Schema.model_fields if re.search(rf"^{key}:", example, re.MULTILINE)}
-    assert used == set(Schema.model_fields) - {"source"}, "which has a page of its own"
+    assert used == set(Schema.model_fields) - {"source", "visits"}, "which have parts of their own"
     assert {v.kind for v in schema.variables} == {"continuous", "ordinal", "binary", "nominal"}
     by_outcomes = {
         "role",

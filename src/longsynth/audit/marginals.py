@@ -98,13 +98,13 @@ def codes(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measur
     return measure
 
 
-def ever_codes(schema: Schema, patients: Trajectories) -> Any:
+def ever_codes(schema: Schema, cohort: Trajectories) -> Any:
     """(n, C), sparse: 1 where a patient ever has a code."""
     from scipy.sparse import csr_array
 
-    patient, slot, code = given_codes(patients.codes)
-    used = slot < patients.length[patient]
-    shape, places = (patients.patients, len(schema.code_names)), (patient[used], code[used])
+    patient, slot, code = given_codes(cohort.codes)
+    used = slot < cohort.length[patient]
+    shape, places = (cohort.patients, len(schema.code_names)), (patient[used], code[used])
     ever = csr_array((np.ones(int(used.sum())), places), shape=shape)
     ever.sum_duplicates()
     ever.data[:] = 1.0
@@ -127,8 +127,7 @@ def marginals(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Me
     pairs = zip(_observations(schema, real), _observations(schema, synthetic), strict=True)
     for variable, ((a, of_a), (b, of_b)) in zip(schema.variables, pairs, strict=True):
         if variable.kind == "continuous":
-            single = Samples(_single(a), of_a, _single(b), of_b)
-            distances[variable.name] = single.kolmogorov_smirnov
+            distances[variable.name] = Samples(a, of_a, b, of_b).kolmogorov_smirnov
         else:
             codes = level_codes(variable, a), of_a, level_codes(variable, b), of_b
             distances[variable.name] = Tables(level_count(variable), *codes).total_variation
@@ -150,11 +149,6 @@ def _observations(schema: Schema, cohort: Trajectories) -> list[tuple[Floats, In
         (values[:, :, v][observed[:, :, v]], np.nonzero(observed[:, :, v])[0])
         for v in range(len(schema.variables))
     ]
-
-
-def _single(values: Floats) -> Floats:
-    """Values as a file of single precision holds them: else its 0.4 would not be ours."""
-    return values.astype(np.float32).astype(np.float64)
 
 
 def gaps(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:

@@ -13,6 +13,9 @@ from longsynth.schema.record import Trajectories, unpacked_codes
 from longsynth.schema.schema import Schema, code_offsets, stratum_of
 from longsynth.system.arrays import Bools, Floats, Ints
 
+STARTS = 3  # in the first slot, in the first half of the others, in the second
+COURSES = 4  # once, some slots in a row, until the end, with interruptions
+ONCE, RUN, TO_THE_END, ON_AND_OFF = range(COURSES)
 LENGTHS = 3  # short, middle and long records, by thirds of the slots
 
 
@@ -91,6 +94,18 @@ def label_blocks(schema: Schema) -> list[int]:
     if schema.length == "variable" and schema.slots >= LENGTHS:
         sizes.append(LENGTHS)
     return sizes or [1]
+
+
+def course_of(given: Bools, length: Ints) -> tuple[Ints, Ints]:
+    """Return how codes start and go on, from their slots (n, T) in records of these lengths; -1
+    where the record is too short to tell."""
+    slots = np.arange(given.shape[1])
+    start, last = given.argmax(axis=1), (given * slots).max(axis=1, initial=0)
+    started = np.where(start == 0, 0, np.where(start <= (length - 1) // 2, 1, 2))
+    in_a_row = given.sum(axis=1) == last - start + 1
+    whole = np.where(last == length - 1, TO_THE_END, RUN)
+    course = np.where(last == start, ONCE, np.where(in_a_row, whole, ON_AND_OFF))
+    return np.where(length > 1, started, -1), np.where(start < length - 1, course, -1)
 
 
 def one_hot(cell: Ints, cells: int) -> NDArray[np.int8]:

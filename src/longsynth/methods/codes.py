@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from longsynth.encoding.record import code_labels, label_blocks
+from longsynth.encoding.record import COURSES, STARTS, code_labels, course_of, label_blocks
 from longsynth.encoding.rows import Encoded, Encoder
 from longsynth.methods.fact import Fact, by_column, each
 from longsynth.methods.method import Line
@@ -18,14 +18,7 @@ from longsynth.methods.words import points
 from longsynth.privacy.statistic import DIAGONAL, Statistic, kept
 from longsynth.privacy.sums import Contribution, Rows
 from longsynth.reading.records import Cohort
-from longsynth.sampling.codes import (
-    CODE_PAIRS,
-    CODE_TIMES,
-    CODES,
-    COURSES,
-    STARTS,
-    course_of,
-)
+from longsynth.sampling.codes import CODE_PAIRS, CODE_TIMES, CODES
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Bools, Ints
 
@@ -86,23 +79,23 @@ def _course_rows(given: Bools, length: Ints) -> Rows:
     the slots that are left. A record of one slot shows no start, and its last slot no course."""
     patient, code = np.nonzero(given.any(axis=1))
     start, course = course_of(given[patient, :, code], length[patient])
-    rows = np.zeros((len(given), STARTS + COURSES, given.shape[2]), np.int8)
+    marks = np.zeros((len(given), STARTS + COURSES, given.shape[2]), np.int8)
     for cell in (start, np.where(course >= 0, STARTS + course, -1)):
         shown = cell >= 0
-        rows[patient[shown], cell[shown], code[shown]] = 1
-    return rows.reshape(len(given), -1)
+        marks[patient[shown], cell[shown], code[shown]] = 1
+    return marks.reshape(len(given), -1)
 
 
-def _ever_noise(sd: float, patients: int) -> str:
+def _ever_noise(sd: float, number: int) -> str:
     return f"±{sd:.1f} patients with each code and label"
 
 
-def _time_noise(sd: float, patients: int) -> str:
+def _time_noise(sd: float, number: int) -> str:
     return f"±{sd:.1f} patients for each way in which a code starts or goes on"
 
 
-def _pair_noise(sd: float, patients: int) -> str:
-    return f"±{points(sd / patients)} in the share of patients with a code, or with two"
+def _pair_noise(sd: float, number: int) -> str:
+    return f"±{points(sd / number)} in the share of patients with a code, or with two"
 
 
 def code_facts(schema: Schema) -> list[Fact]:
@@ -116,8 +109,8 @@ def code_facts(schema: Schema) -> list[Fact]:
         signs = (of_block == 0).astype(np.int64) - (of_block == block)
         same = {CODES: by_column(signs, size)}
         facts.append(Fact(f"'{CODES}' counts the same codes for every label", same))
-    rows, columns = kept(lines[CODE_PAIRS])
-    diagonal = each(np.flatnonzero(rows == columns), lines[CODE_PAIRS].dimension)
+    row, column = kept(lines[CODE_PAIRS])
+    diagonal = each(np.flatnonzero(row == column), lines[CODE_PAIRS].dimension)
     once = by_column(DIAGONAL * (of_block == 0).astype(np.int64), size)
     both = {CODES: once, CODE_PAIRS: -diagonal}
     facts.append(Fact(f"'{CODES}' and '{CODE_PAIRS}' count the same codes", both))

@@ -14,7 +14,7 @@ import numpy as np
 from longsynth.encoding.record import one_hot
 from longsynth.encoding.rows import Encoded, Encoder
 from longsynth.encoding.scaling import Scaling, grid_of, mask_grid, value_radius_squared
-from longsynth.methods.codes import CODE_SHARES, code_facts, code_lines
+from longsynth.methods.codes import CODE_SHARES, code_facts, code_lines, exact_codes
 from longsynth.methods.fact import Fact, weighted
 from longsynth.methods.method import Line
 from longsynth.methods.words import means_in_units, percent, points, spreads_in_units
@@ -106,13 +106,9 @@ def _strata_noise(sd: float, patients: int) -> str:
 
 
 def ends(schema: Schema, shares: Shares) -> list[Line]:
-    """How many slots patients use, their times to event, point masses and codes."""
-    return [
-        *_lengths(schema, shares),
-        *_times(schema, shares),
-        *_points(schema, shares),
-        *code_lines(schema, shares),
-    ]
+    """How many slots patients use, their times to event, their point masses and their codes."""
+    shared = [*_lengths(schema, shares), *_times(schema, shares), *_points(schema, shares)]
+    return shared + code_lines(schema, shares)
 
 
 def _points(schema: Schema, shares: Shares) -> list[Line]:
@@ -162,9 +158,9 @@ def time_rows(encoded: Encoded) -> Contribution:
     return Contribution(np.concatenate(rows, axis=1))
 
 
-def exact_times(cohort: Cohort, schema: Schema) -> dict[str, Ints]:
-    """The same counts, and those of point masses, for a method without privacy."""
-    encoded, counts = Encoder(schema)(cohort), {}
+def exact_ends(cohort: Cohort, schema: Schema) -> dict[str, Ints]:
+    """The same counts, and those of point masses and codes, for a method without privacy."""
+    encoded, counts = Encoder(schema)(cohort), exact_codes(cohort, schema)
     if timed_outcomes(schema):
         counts[TIMES] = time_rows(encoded).right.sum(axis=0, dtype=np.int64)
     if pointed(schema):
@@ -329,6 +325,8 @@ def _conditioned_gaps(encoded: Encoded) -> Contribution:
 
 def _gaps_noise(schema: Schema, sd: float, patients: int) -> str:
     """A share of the gap and an hour more, so for one gap in a unit of time too."""
+    if plan := schema.visits:
+        return f"±{sd / patients * plan.window:.2g} {plan.unit} in the mean time of each visit"
     factor = np.expm1(min(sd / patients * np.log1p(schema.max_gap) / 2, 20.0))
     unit = time_unit(schema.max_gap, schema.slot_rule.horizon)
     gap = min(max(24.0, unit.hours), schema.max_gap)

@@ -62,6 +62,7 @@ class Target:
     column: str  # in tables with one column per variable
     numeric: bool = True  # written as a number, with or without levels to choose from
     coded: bool = False  # a list of codes: the code of an event can be the level itself
+    otherwise: str = ""  # in such tables, the column that counts where the first has no number
 
     @property
     def codes(self) -> Source:
@@ -112,14 +113,14 @@ Adapter = Callable[[Request], Prepared]
 
 def targets_of(schema: Schema) -> tuple[Target, ...]:
     """Return everything that the schema names. Refuse a mapping that contradicts itself."""
-    given: list[tuple[str, str, Variable | Labels]] = [
+    named: list[tuple[str, str, Variable | Labels | CodeList]] = [
         (v.name, f"variables.{v.name}", v) for v in schema.variables
     ]
-    given += [(what, what, label) for what in LABELS if (label := getattr(schema, what))]
-    named: list[tuple[str, str, Variable | Labels | CodeList]] = [
+    named += [(what, what, label) for what in LABELS if (label := getattr(schema, what))]
+    named = [
         entry
-        for entry in given
-        if not schema.numbers_of(entry[2])  # a fit derives the others
+        for entry in named
+        if isinstance(entry[2], CodeList) or not schema.numbers_of(entry[2])  # a fit derives those
     ]
     named += [(listed.name, f"codes.{listed.name}", listed) for listed in schema.codes]
     targets = [_target(i, name, place, entry) for i, (name, place, entry) in enumerate(named)]
@@ -130,14 +131,17 @@ def targets_of(schema: Schema) -> tuple[Target, ...]:
 
 def _target(number: int, name: str, place: str, entry: Variable | Labels | CodeList) -> Target:
     if isinstance(entry, CodeList):
-        source, column = _of_codes(entry), entry.column or name
+        column, source = entry.column or name, _of_codes(entry)
         return Target(number, name, place, source, entry.levels, False, column, False, coded=True)
     once = isinstance(entry, Labels) or entry.static
     levels = None if entry.bands else entry.levels
     if levels is None and entry.source and entry.source.fact in ("death", "occurs"):
         levels = ("0", "1") if isinstance(entry, Variable) and entry.kind == "binary" else None
     column, numeric = entry.column or name, entry.levels is None or bool(entry.bands)
-    return Target(number, name, place, entry.source, levels, once, column, numeric)
+    otherwise = entry.otherwise if isinstance(entry, Variable) else ""
+    return Target(
+        number, name, place, entry.source, levels, once, column, numeric, otherwise=otherwise
+    )
 
 
 def _of_codes(entry: CodeList) -> Source:

@@ -95,6 +95,10 @@ def import_cohort(
     else:
         raise Refused(Code.OPTIONS_CONFLICT, f"the format {form} needs a schema.", "Give its path.")
     targets = targets_of(loaded)
+    for target in targets:
+        if target.otherwise and form != "events":
+            problem = "'otherwise' names a column, which only tables of events have"
+            raise target.refused(problem, "Leave it out, and write one column with the time.")
     with (
         new_folder(Path(out), owner_only=True) as folder,
         Session(

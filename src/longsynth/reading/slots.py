@@ -15,7 +15,7 @@ from longsynth.reading.records import Cohort
 from longsynth.schema.conditions import constraint
 from longsynth.schema.constraints import violations
 from longsynth.schema.record import packed_codes
-from longsynth.schema.schema import Schema, code_offsets
+from longsynth.schema.schema import Schema, Visits, code_offsets
 from longsynth.schema.variable import Aggregate
 from longsynth.system.arrays import Bools, Bytes, Floats, Ints, sizes_only
 
@@ -137,6 +137,8 @@ def _slotted(rows: Grouped, schema: Schema) -> _Slots:
     if schema.slot_rule.horizon is not None:
         usable &= rows.time - zero[owner] <= schema.slot_rule.horizon + SLACK
 
+    if schema.visits is not None:
+        return _at_visits(rows, zero, usable, schema.visits)
     start = _openings(rows, usable, schema)
     every = len(start) == len(owner)  # each row is a slot
     patient = owner if every else owner[start]
@@ -152,6 +154,20 @@ def _slotted(rows: Grouped, schema: Schema) -> _Slots:
     return _Slots(zero, usable, taken, slot, start, patient, position)
 
 
+def _at_visits(rows: Grouped, zero: Floats, usable: Bools, visits: Visits) -> _Slots:
+    """A row belongs to the planned visit that is nearest in time."""
+    middles = (visits.hours[1:] + visits.hours[:-1]) / 2
+    visit = np.searchsorted(middles, rows.time - zero[rows.owner])
+    some = np.flatnonzero(usable)
+    owner, at = rows.owner[some], visit[some]
+    opens = np.ones(len(some), np.bool_)
+    opens[1:] = (owner[1:] != owner[:-1]) | (at[1:] != at[:-1])
+    slot = np.zeros(len(rows.owner), np.int64)
+    slot[some] = np.cumsum(opens) - 1
+    start = some[opens]
+    return _Slots(zero, usable, usable, slot, start, rows.owner[start], visit[start])
+
+
 def _zero(rows: Grouped) -> Floats:
     """(n,): the time of each patient's first row."""
     number = np.bincount(rows.owner, minlength=rows.patients)
@@ -164,6 +180,8 @@ def _zero(rows: Grouped) -> Floats:
 def _is_full(rows: Grouped, schema: Schema) -> bool:
     """Whether every patient has exactly one row per slot: then nothing has to be moved."""
     rule, shape = schema.slot_rule, (rows.patients, schema.slots)
+    if schema.visits is not None:
+        return False
     if rule.merge or rule.anchors or rule.horizon is not None or len(rows.owner) != np.prod(shape):
         return False
     owner, time = rows.owner.reshape(shape), rows.time.reshape(shape)
@@ -210,6 +228,13 @@ def _packed(rows: Grouped, slots: _Slots, schema: Schema) -> Cohort:
     packed_gaps.reshape(-1)[place] = gaps
     packed.reshape(-1, variables)[place] = merged
     length = np.bincount(number, minlength=patients)
+    if schema.visits is not None:  # a visit that did not take place is an empty slot, on time
+        times = np.tile(schema.visits.hours, (patients, 1))
+        times.reshape(-1)[place] = (opens - slots.zero[slots.patient])[keep]
+        length = np.zeros(patients, np.int64)
+        np.maximum.at(length, number, slots.position[keep] + 1)
+        packed_gaps = np.nan_to_num(np.diff(times, axis=1, prepend=0.0))
+        packed_gaps[np.arange(schema.slots) >= length[:, None]] = 0.0
     codes = _packed_codes(rows, slots, schema)
     return _cohort(packed, packed_gaps, length, rows, schema, codes)
 

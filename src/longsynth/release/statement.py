@@ -197,6 +197,16 @@ The head of the book after this entry is `{provenance.book.head}`.
 """
 
 
+def protected_facts(schema: Schema) -> str:
+    """Outcomes, groups and site by name; a schema in shorthand calls them event and group."""
+    outcomes, groups = ([e.name for e in x] for x in (schema.outcomes, schema.groups))
+    if outcomes in ([], ["event"]) and groups in ([], ["group"]):
+        return "group, event and site"
+    said = {"outcomes": outcomes, "groups": groups}
+    named = (f"{what} ({markdown(', '.join(names))})" for what, names in said.items() if names)
+    return f"{'; '.join(named)}; and site"
+
+
 def statement(bundle: Bundle, provenance: Provenance) -> str:
     ledger, schema = bundle.ledger, bundle.schema
     budget = promised(ledger)
@@ -229,7 +239,7 @@ private for each patient, with
   > {markdown(schema.name)}
 
 - **Unit of protection**: one patient's complete record: every measurement, when and whether it \
-was taken, group, event and site{codes_of(schema)}.
+was taken, {protected_facts(schema)}{codes_of(schema)}.
 - **Adjacency**: that record is replaced by any other. The number of patients, \
 {ledger.patients:,}, is public.
 - **Method**: `{bundle.method}`, {method_code(bundle.origin)}. Only {

@@ -9,8 +9,8 @@ prevalences towards an exponential law, differences between labels towards none,
 matrix of low rank with few exceptions, and starts and courses towards those of all codes.
 """
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
@@ -18,16 +18,24 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from longsynth.bundle import Bundle, per_unit
-from longsynth.encoding.record import code_labels, label_blocks, strata, within_cap
+from longsynth.encoding.record import (
+    COURSES,
+    ON_AND_OFF,
+    ONCE,
+    RUN,
+    STARTS,
+    TO_THE_END,
+    code_labels,
+    label_blocks,
+    strata,
+    within_cap,
+)
 from longsynth.privacy.statistic import DIAGONAL, OFF_DIAGONAL
 from longsynth.schema.record import Trajectories, packed_codes
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Bools, Bytes, Floats, Ints, sizes_only
 
 CODES, CODE_TIMES, CODE_PAIRS = "codes", "code times", "code pairs"
-STARTS = 3  # in the first slot, in the first half of the others, in the second
-COURSES = 4  # once, some slots in a row, until the end, with interruptions
-ONCE, RUN, TO_THE_END, ON_AND_OFF = range(COURSES)
 RAREST = 1e-7  # of the patients: a threshold stays finite
 ROUNDS = 20  # of fitting margins, and of low rank with an unknown diagonal
 TERMS = 10  # of the series of a bivariate normal probability
@@ -38,6 +46,9 @@ AT_ONCE = 4096  # courses drawn together
 
 
 Labels = NDArray[np.int8]  # (n, labels), see `code_labels`
+
+
+Patients = TypeVar("Patients", bound=Any)  # Synthetic, which knows this file
 
 
 class _Reading(NamedTuple):
@@ -81,6 +92,10 @@ class Codes:
         parts = [np.concatenate([empty, *(f[i] for f in found)]) for i in range(3)]
         return packed_codes((len(stratum), schema.slots), len(schema.code_names), *parts)
 
+    def given_to(self, made: Patients, stratum: Ints, rng: Generator) -> Patients:
+        """Return generated patients with codes."""
+        return replace(made, codes=self.draw(stratum, made.length, rng))
+
     def ever(self, labels: Labels, rng: Generator) -> Bools:
         """(n, C): which codes a patient ever has, before the cap."""
         noise = rng.standard_normal((len(labels), len(self.base)), np.float32)
@@ -96,19 +111,19 @@ def released_codes(bundle: Bundle, some: Trajectories, mass: Floats) -> Codes | 
     schema = bundle.schema
     if not schema.codes or CODES not in bundle.released:
         return None
-    read, patients = _read(bundle), bundle.patients
+    read, number = _read(bundle), bundle.patients
     stratum = strata(some, schema)
-    number = np.bincount(stratum, minlength=len(mass))
-    each = np.maximum(mass[stratum], 1e-12) / number[stratum]
+    alike = np.bincount(stratum, minlength=len(mass))
+    each = np.maximum(mass[stratum], 1e-12) / alike[stratum]
     labels, place = np.unique(
         code_labels(stratum, some.length, schema), axis=0, return_inverse=True
     )
     weight = np.bincount(place.ravel(), each, minlength=len(labels)) / each.sum()
-    share = prevalences(read, label_blocks(schema), patients)
-    base, shift = _thresholds(share, read, labels, weight, patients)
+    share = prevalences(read, label_blocks(schema), number)
+    base, shift = _thresholds(share, read, labels, weight, number)
     at = base + labels @ shift
     root = np.asarray(
-        np.linalg.cholesky(_correlations(share, at, weight, read, patients)), np.float64
+        np.linalg.cholesky(_correlations(share, at, weight, read, number)), np.float64
     )
     starts = _shares(read.when[:STARTS], read.when_noise)
     courses = _shares(read.when[STARTS:], read.when_noise)
@@ -137,7 +152,7 @@ def _read(bundle: Bundle) -> _Reading:
     )
 
 
-def prevalences(read: _Reading, blocks: list[int], patients: int) -> Floats:
+def prevalences(read: _Reading, blocks: list[int], number: int) -> Floats:
     """(C,): the share of patients with each code. Every block of labels counts all patients, and so
     does the diagonal of pairs: we weight them by their noise. The prior is an exponential law, the
     least informative one of a positive number with a known mean."""
@@ -146,8 +161,8 @@ def prevalences(read: _Reading, blocks: list[int], patients: int) -> Floats:
     precision = [1 / max(cells * read.ever_noise**2, 1e-12) for cells in blocks]
     totals.append(np.diag(read.pairs))
     precision.append(1 / max((read.pair_noise * OFF_DIAGONAL / DIAGONAL) ** 2, 1e-12))
-    share = np.average(totals, axis=0, weights=precision) / patients
-    noise = 1 / np.sqrt(sum(precision)) / patients
+    share = np.average(totals, axis=0, weights=precision) / number
+    noise = 1 / np.sqrt(sum(precision)) / number
     mean = max(float(share.mean()), noise / np.sqrt(len(share)), RAREST)
     centre = (share - noise**2 / mean) / noise  # of a normal law that is cut off at zero
     density = np.exp(-(centre**2) / 2 - log_ndtr(centre)) / np.sqrt(2 * np.pi)
@@ -155,16 +170,16 @@ def prevalences(read: _Reading, blocks: list[int], patients: int) -> Floats:
 
 
 def _thresholds(
-    share: Floats, read: _Reading, labels: Labels, weight: Floats, patients: int
+    share: Floats, read: _Reading, labels: Labels, weight: Floats, number: int
 ) -> tuple[Floats, Floats]:
     """Return thresholds (C,) and their shifts (labels, C). Labels come together in a patient, so
     shifts are fitted to what each label shows by itself."""
     base = ndtri(share)
     of_label = labels.T * weight  # (labels, rows of `labels`)
     known = np.maximum(of_label.sum(axis=1), 1e-9)[:, None]  # the share of each label
-    slope = patients * known * np.exp(-(base**2) / 2) / np.sqrt(2 * np.pi)
-    apart = read.ever - patients * known * share
-    shift = _shrunk(apart, slope, read.ever_noise**2 + patients * known * share * (1 - share))
+    slope = number * known * np.exp(-(base**2) / 2) / np.sqrt(2 * np.pi)
+    apart = read.ever - number * known * share
+    shift = _shrunk(apart, slope, read.ever_noise**2 + number * known * share * (1 - share))
     wanted = base + shift
     for _ in range(ROUNDS):
         chances = ndtr(base + labels @ shift)
@@ -199,15 +214,13 @@ def _shares(counts: Floats, noise: float) -> Floats:
     return np.asarray(shares / shares.sum(axis=0))
 
 
-def _correlations(
-    share: Floats, at: Floats, weight: Floats, read: _Reading, patients: int
-) -> Floats:
+def _correlations(share: Floats, at: Floats, weight: Floats, read: _Reading, number: int) -> Floats:
     """(C, C): correlations of the copula, from how much more often two codes come together than
     labels explain."""
     chances = ndtr(at)  # (rows of labels, C)
-    apart = read.pairs / patients - (chances.T * weight) @ chances
-    noise, spread = read.pair_noise / patients, share * (1 - share)
-    scale = (noise**2 + spread**2 / patients) ** 0.25  # so that every entry has noise of about 1
+    apart = read.pairs / number - (chances.T * weight) @ chances
+    noise, spread = read.pair_noise / number, share * (1 - share)
+    scale = (noise**2 + spread**2 / number) ** 0.25  # so that every entry has noise of about 1
     apart = _denoised(apart / np.outer(scale, scale), spread / scale) * np.outer(scale, scale)
     found = _inverted(apart, at, weight)
     np.fill_diagonal(found, 1.0)
@@ -272,24 +285,8 @@ def _calibrated(codes: Codes, labels: Labels, weight: Floats, share: Floats) -> 
             break
         more = np.clip(target + lost, RAREST, 0.9)
         base = codes.base + ndtri(more) - ndtri(np.clip(wanted, RAREST, 0.9))
-        codes, wanted = Codes(codes.schema, base, *_rest(codes)), more
+        codes, wanted = replace(codes, base=base), more
     return codes
-
-
-def _rest(codes: Codes) -> tuple[Floats, Floats, Floats, Floats]:
-    return codes.shift, codes.root, codes.starts, codes.courses
-
-
-def course_of(given: Bools, length: Ints) -> tuple[Ints, Ints]:
-    """Return how codes start and go on, from their slots (n, T) in records of these lengths; -1
-    where the record is too short to tell."""
-    slots = np.arange(given.shape[1])
-    start, last = given.argmax(axis=1), (given * slots).max(axis=1, initial=0)
-    started = np.where(start == 0, 0, np.where(start <= (length - 1) // 2, 1, 2))
-    in_a_row = given.sum(axis=1) == last - start + 1
-    whole = np.where(last == length - 1, TO_THE_END, RUN)
-    course = np.where(last == start, ONCE, np.where(in_a_row, whole, ON_AND_OFF))
-    return np.where(length > 1, started, -1), np.where(start < length - 1, course, -1)
 
 
 def slots_of(length: Ints, starts: Floats, courses: Floats, most: int, rng: Generator) -> Bools:

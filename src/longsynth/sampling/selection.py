@@ -87,7 +87,7 @@ def completed(model: Model, bundle: Bundle, draw: Draw) -> Model:
     combinations are."""
     times, schema = released_times(bundle), bundle.schema
     labels = (schema.key(name) in LABEL_ORDER for rule in schema.protected or () for name in rule)
-    if not times and not schema.codes and not pointed(schema) and all(labels):
+    if not times and not pointed(schema) and not schema.codes and all(labels):
         return model
     some = draw(model, model.strata, REFERENCE, Generator(SFC64(SeedSequence(SEED))))
     ranked = (with_ranks(part, some.values, some.event, some.weight) for part in times)

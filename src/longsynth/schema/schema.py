@@ -6,13 +6,14 @@ constants of the methods (constants.py). file.py reads and writes all of it as Y
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from longsynth.schema.columns import LABELS, CodeList, Labels, PatientColumn, Time
+from longsynth.schema.columns import HOURS, LABELS, CodeList, Labels, PatientColumn, Time
 from longsynth.schema.conditions import NotUnderstood, constraint
 from longsynth.schema.constants import Constants, ResolvedConstants
 from longsynth.schema.constraints import Knot, knots, require_solution
@@ -37,6 +38,31 @@ class SlotRule(FrozenModel):
     aggregate: Aggregate = "median"  # of a variable's values within a slot; the lower median
 
 
+class Visits(FrozenModel):
+    """A public plan of visits. Slot k is the k-th planned visit, whether or not it took place."""
+
+    planned: tuple[float, ...] = Field(min_length=1, max_length=2000)  # times since time zero
+    unit: Literal["hours", "days", "weeks", "months", "years"]
+    window: float = Field(gt=0)  # how far a visit may be from its planned time
+
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        if self.planned[0] < 0 or any(b <= a for a, b in pairwise(self.planned)):
+            raise InvalidField("planned times rise, from zero or later", "planned")
+        if any(b - a <= 2 * self.window for a, b in pairwise(self.planned)):
+            message = "windows of two visits must not touch: less than half of the time between"
+            raise InvalidField(message, "window")
+        return self
+
+    @property
+    def hours(self) -> NDArray[np.float64]:
+        return np.array(self.planned) * HOURS[self.unit]
+
+    @property
+    def window_hours(self) -> float:
+        return self.window * HOURS[self.unit]
+
+
 MOST_CODES = 500  # of all lists together
 MOST_STRATA = 4096  # sites × levels of the group × levels of the event
 LABEL_ORDER = ("site", "group", "event")  # of the columns of `Schema.strata`
@@ -50,6 +76,7 @@ class Schema(FrozenModel):
     max_gap: float = Field(gt=0, le=1e9)  # Δ_max in hours
     length: Literal["variable", "full"] = "variable"  # full: every patient uses all slots
     slot_rule: SlotRule = SlotRule()
+    visits: Visits | None = None  # None: visits follow no plan
     patient: PatientColumn = PatientColumn()
     time: Time = Time()
     group: Labels | None = Labels(column="group", levels=("0", "1"))
@@ -57,8 +84,8 @@ class Schema(FrozenModel):
     site: Labels | None = None
     protected: tuple[dict[str, Level], ...] | None = None  # combinations that sampling keeps
     variables: tuple[Variable, ...] = Field(min_length=1)
-    constraints: tuple[Meaning, ...] = ()  # that no synthetic patient violates
     codes: tuple[CodeList, ...] = ()
+    constraints: tuple[Meaning, ...] = ()  # that no synthetic patient violates
     constants: Constants = Constants()
     source: Dataset = Dataset()  # how an import reads the source as a whole
 
@@ -105,6 +132,7 @@ class Schema(FrozenModel):
             if label and len(label.coded_meaning) > MEANING and what != "site":
                 message = f"longer than {MEANING} characters together with its levels; shorten it"
                 raise InvalidField(message, what, "meaning")
+        self._consistent_visits()
         self._consistent_roles()
         self._consistent_constraints()
         if len(self.strata) > MOST_STRATA:
@@ -138,6 +166,18 @@ class Schema(FrozenModel):
                 if level not in self.conditions[what]:
                     known = ", ".join(self.conditions[what])
                     raise InvalidField(f"{level!r} is none of {known}", "protected", i, what)
+
+    def _consistent_visits(self) -> None:
+        if self.visits is None:
+            return
+        if len(self.visits.planned) != self.slots:
+            message = f"{len(self.visits.planned)} planned visits are not {self.slots} slots"
+            raise InvalidField(f"{message}; give a time for each", "visits", "planned")
+        if self.slot_rule.anchors or self.slot_rule.merge:
+            message = "a plan decides which rows belong together; leave anchors and merge out"
+            raise InvalidField(message, "slot_rule")
+        if self.time.first == "zero" and self.visits.planned[0] != 0:
+            raise InvalidField("records start with the first visit, at time 0", "visits", "planned")
 
     def _consistent_constraints(self) -> None:
         for i, text in enumerate(self.rules):
@@ -191,6 +231,11 @@ class Schema(FrozenModel):
             for v in self.variables
             if v.static and (v.levels is not None or v.kind == "binary")
         }
+
+    def __repr__(self) -> str:
+        return f"Schema({self.name!r}: {len(self.variables)} variables in {self.slots} slots)"
+
+    __str__ = __repr__
 
     def numbers_of(self, entry: Labels | Variable) -> Variable | None:
         """The static variable whose numbers the bands of a group divide; None if there is none."""
@@ -249,7 +294,7 @@ class Schema(FrozenModel):
         """The step of each variable's values in slots: its resolution, or 0 where there is none. A
         mean of several readings is finer than each of them, so it has none."""
         rule = self.slot_rule
-        several = bool(rule.merge or rule.anchors)
+        several = bool(rule.merge or rule.anchors or self.visits)
         return tuple(
             0.0
             if several and not v.static and (v.aggregate or rule.aggregate) == "mean"

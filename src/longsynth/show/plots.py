@@ -31,10 +31,10 @@ from longsynth.system.text import figure as literal
 
 REAL, SYNTHETIC = "#5b6770", "#c8553d"
 LINES = {
-    Source(ON_REAL, "logistic"): (REAL, "-", "real, logistic"),
-    Source(ON_REAL, "boosted"): (REAL, "--", "real, boosted"),
-    Source(ON_SYNTHETIC, "logistic"): (SYNTHETIC, "-", "synthetic, logistic"),
-    Source(ON_SYNTHETIC, "boosted"): (SYNTHETIC, "--", "synthetic, boosted"),
+    (ON_REAL, "logistic"): (REAL, "-", "real, logistic"),
+    (ON_REAL, "boosted"): (REAL, "--", "real, boosted"),
+    (ON_SYNTHETIC, "logistic"): (SYNTHETIC, "-", "synthetic, logistic"),
+    (ON_SYNTHETIC, "boosted"): (SYNTHETIC, "--", "synthetic, boosted"),
 }
 FAINT = "#b9c0c5"
 STYLE: Any = {
@@ -200,21 +200,31 @@ def weights(cohort: Trajectories) -> NDArray[np.float64]:
 
 
 def plot_audit(result: AuditResult, folder: Path) -> list[Path]:
-    """Write the curves of models and the scores of attacks, or nothing without matplotlib."""
-    drawings = {"curves.png": partial(_curves, result), "attacks.png": partial(_attacks, result)}
+    """Write the curves of the first outcome with levels, if there is one, and the scores of
+    attacks; or nothing without matplotlib."""
+    drawings = {"attacks.png": partial(_attacks, result)}
+    if result.predictions:
+        drawings = {"curves.png": partial(_curves, result)} | drawings
     return _write(folder, drawings, "computed from real patients: internal, not for release")
 
 
-def _said(result: AuditResult) -> str:
-    events = int(result.predictions[Source(BASE_RATE)].event.sum())
+def _said(outcome: str, predicted: Predictions) -> str:
     return (
-        f"Predicting {events} events among {result.patients['test']:,} real test patients "
-        "(dotted: no skill; in the last plot, perfect calibration)"
+        f"Predicting {int(predicted.event.sum())} events ({outcome}) among "
+        f"{len(predicted.event):,} real test patients (dotted: no skill; in the last plot, perfect "
+        "calibration)"
     )
 
 
 def _curves(result: AuditResult) -> Any:
-    figure, (roc, pr, calibration) = _panels((11, 3.9), _said(result), columns=3)
+    outcome = next(source.outcome for source in result.predictions)
+    predicted = {
+        (source.row, source.model): made
+        for source, made in result.predictions.items()
+        if source.outcome == outcome and source.weighted
+    }
+    base = predicted[BASE_RATE, ""]
+    figure, (roc, pr, calibration) = _panels((11, 3.9), _said(outcome, base), columns=3)
     for axis, title, x, y in (
         (roc, "ROC", "false positive rate", "true positive rate"),
         (pr, "Precision and recall", "recall", "precision"),
@@ -224,10 +234,9 @@ def _curves(result: AuditResult) -> Any:
         axis.set(xlabel=x, ylabel=y, xlim=(0, 1), ylim=(0, 1.02))
     roc.plot([0, 1], [0, 1], ":", color=FAINT)
     calibration.plot([0, 1], [0, 1], ":", color=FAINT)
-    rate = result.predictions[Source(BASE_RATE)].event.mean()
-    pr.axhline(rate, linestyle=":", color=FAINT)
+    pr.axhline(base.event.mean(), linestyle=":", color=FAINT)
     for source, (colour, line, label) in LINES.items():
-        _curve((roc, pr, calibration), result.predictions[source], colour, line, label)
+        _curve((roc, pr, calibration), predicted[source], colour, line, label)
     roc.legend(frameon=False, fontsize=8, loc="lower right")
     return figure
 

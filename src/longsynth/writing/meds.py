@@ -112,7 +112,10 @@ def _labels(schema: Schema) -> dict[str, Labels]:
 def _codes(schema: Schema) -> Iterator[dict[str, object]]:
     texts = {START: "start of the record, on a made-up day", WEIGHT: "weight in the population"}
     for what, labels in _labels(schema.canonical()).items():
-        texts |= {f"{what.upper()}//{level}": labels.meaning or what for level in labels.levels}
+        texts |= {
+            f"{what.upper()}//{level}": labels.meaning or labels.name or what
+            for level in labels.levels
+        }
     for v in schema.variables:
         codes = [f"{v.name}//{level}" for level in v.levels] if v.levels else [code_of(v)]
         texts |= {code: f"{v.name} {v.unit}".strip() for code in codes}

@@ -75,8 +75,8 @@ def own_schema(schema: Schema) -> Schema:
             "slot_rule": SlotRule(),
             "time": schema.time.model_copy(update={"unit": unit}),
             "variables": tuple(variables),
-            "constraints": schema.rules,
             "codes": tuple(c.model_copy(update={"source": None}) for c in schema.codes),
+            "constraints": schema.rules,
             "source": Dataset(),
             **labels,
         }

@@ -1,6 +1,7 @@
 """Tables as CSV or Parquet: a patient table, and one of events (long) or of observations (wide)."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def prepare(request: Request) -> Prepared:
 
     step("reading patients")
     patient = schema.patient.column
-    marks = list(dict.fromkeys(t.column for t in once))
+    marks = list(dict.fromkeys(c for t in once for c in (t.column, t.otherwise) if c))
     people = _table(session, folder, "patients", [patient, *marks, *([start] if start else [])])
     _require_cells(people, "patients", marks)
     name = "events" if long else "observations"
@@ -52,7 +53,7 @@ def prepare(request: Request) -> Prepared:
 
     key = id_cast(rows.types[patient], people.types[patient]).format(quoted(patient))
     begin = _hours(Time(column=start, unit=schema.time.unit), people) if start else "0.0"
-    columns = "".join(f", {_cell(t)} AS c{t.number}" for t in once)
+    columns = "".join(f", {_first_number(t)} AS c{t.number}" for t in once)
     session.run(f"""
         CREATE TEMP TABLE people AS
         SELECT {key} AS id, {begin} AS start, NULL::DOUBLE AS stop, NULL::DOUBLE AS age,
@@ -153,6 +154,14 @@ def _cell(target: Target) -> str:
     if target.levels is not None:
         return level(f"CAST({column} AS VARCHAR)", target, number)
     return f"CASE WHEN isfinite({number}) THEN {number} END"
+
+
+def _first_number(target: Target) -> str:
+    """SQL for a cell of the patient table, or that of the column which counts otherwise."""
+    if not target.otherwise:
+        return _cell(target)
+    other = replace(target, column=target.otherwise, otherwise="")
+    return f"coalesce({_cell(target)}, {_cell(other)})"
 
 
 def _converted(target: Target) -> str:

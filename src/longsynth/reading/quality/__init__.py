@@ -115,9 +115,9 @@ def examine(source: Readable, folder: Path, *, histograms: bool = False) -> Qual
             found += of_label(schema, what, repairs, source.patients, numbers, lines)
     for v in schema.variables:
         found += of_variable(v, others.get(v.name, ()), numbers, distinct, lines)
-    found += of_constraints(schema, repairs, lines)
     for listed in schema.codes:
         found += of_codes(listed, numbers, lines)
+    found += of_constraints(schema, repairs, lines)
     if not units_known():
         words = "Units were not examined: the package pint is not installed."
         found.append(QualityFinding("units", "units", Colour.GREEN, 0.0, words))

@@ -296,21 +296,6 @@ def of_variable(
         yield QualityFinding(name, "readable", Colour.GREEN, clipped, words)
 
 
-def of_constraints(
-    schema: Schema, repairs: dict[str, Any], lines: FileLines
-) -> Iterator[QualityFinding]:
-    """How often patients violate what synthetic ones never do."""
-    for text in schema.rules:
-        number, whole = (repairs.get(name, 0) for name in violation_counts(text))
-        share = number / whole if whole else 0.0
-        words = f"{100 * share:.1f} % violate '{text}' ({number:,} of {whole:,})."
-        colour = _coloured(share, LOST)
-        remedy = lines.remedy("constraints", "the constraint, or how its columns are read")
-        if colour == Colour.GREEN:
-            remedy = ""
-        yield QualityFinding("constraints", "violated", colour, 100 * share, words, remedy)
-
-
 def of_codes(
     listed: CodeList, numbers: dict[str, int], lines: FileLines
 ) -> Iterator[QualityFinding]:
@@ -325,6 +310,21 @@ def of_codes(
     colour = _coloured(outside / 100, OUTSIDE)
     told = "outside_list" if colour != Colour.GREEN else "readable"
     yield QualityFinding(name, told, colour, outside, words, remedy if outside else "")
+
+
+def of_constraints(
+    schema: Schema, repairs: dict[str, Any], lines: FileLines
+) -> Iterator[QualityFinding]:
+    """How often patients violate what synthetic ones never do."""
+    for text in schema.rules:
+        number, whole = (repairs.get(name, 0) for name in violation_counts(text))
+        share = number / whole if whole else 0.0
+        words = f"{100 * share:.1f} % violate '{text}' ({number:,} of {whole:,})."
+        colour = _coloured(share, LOST)
+        remedy = lines.remedy("constraints", "the constraint, or how its columns are read")
+        if colour == Colour.GREEN:
+            remedy = ""
+        yield QualityFinding("constraints", "violated", colour, 100 * share, words, remedy)
 
 
 def marks(lines: FileLines) -> Iterator[QualityFinding]:
