@@ -442,7 +442,7 @@ def group_facts(schema: Schema) -> Iterator[dict[str, Any]]:
         yield {"name": group.name, "column": column, "levels": group.levels}
 
 
-def protected_facts(schema: Schema) -> tuple[str, ...] | None:
+def protected_combinations(schema: Schema) -> tuple[str, ...] | None:
     if schema.protected is None:
         return None
     return tuple(" and ".join(f"{n} = {level}" for n, level in r.items()) for r in schema.protected)
@@ -462,7 +462,7 @@ def _from_schema(schema: Schema) -> dict[str, Any]:
         "public_facts": {
             "schema_sha256": schema_sha256(schema),
             "variables": [_variable(v) for v in schema.variables],
-            "protected": (rules := protected_facts(schema)) and list(rules),
+            "protected": (rules := protected_combinations(schema)) and list(rules),
         },
     }
 

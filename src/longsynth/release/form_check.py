@@ -14,7 +14,7 @@ from longsynth.govern.form import (
     Form,
     group_facts,
     outcome_facts,
-    protected_facts,
+    protected_combinations,
 )
 from longsynth.govern.provenance import is_among
 from longsynth.privacy.budget import Budget
@@ -128,7 +128,7 @@ def _schema_departures(form: Form, schema: Schema, hashes: Sequence[str]) -> Ite
     codes = ({what: getattr(c, what) for what in CODE_FACTS} for c in schema.codes)
     yield from _departures("codes", says.codes, codes)
     stated = "protected" in facts.model_fields_set  # earlier forms leave it to the hash
-    if stated and facts.protected != (here := protected_facts(schema)):
+    if stated and facts.protected != (here := protected_combinations(schema)):
         told = f"the schema has {_told(here)}; approved is {_told(facts.protected)}"
         yield f"public_facts.protected: {told}."
     levelled = {v.name for v in facts.variables if v.levels is not None}
