@@ -35,6 +35,16 @@ _SPELLINGS = {
     "iu/l": "U/L",
     "[iu]/l": "U/L",
     "miu/l": "mU/L",
+    "m[iu]/l": "mU/L",
+    "{breaths}/min": "1/min",
+    "ml/min/{1.73_m2}": "mL/min/1.73m2",
+    "10*3/ul": "10^9/L",
+    "k/ul": "10^9/L",
+    "pg": "picogram",
+    "[lb_av]": "lb",
+    "[in_i]": "inch",
+    "a": "year",
+    "mo": "month",
     "kg/m2": "kg/m**2",
     "kg/m²": "kg/m**2",
     "mcg/l": "ug/L",
@@ -75,7 +85,7 @@ def conversion(given: str, wanted: str, variable: str = "") -> Conversion | None
 
     Between amounts and masses it takes the molar mass of the variable, where that is known.
     """
-    if _tidy(given) == _tidy(wanted):
+    if _spelled(given) == _spelled(wanted):
         return 1.0, 0.0
     cells, wanted_cells = _cells(given), _cells(wanted)
     if wanted_cells is not None:
@@ -83,7 +93,7 @@ def conversion(given: str, wanted: str, variable: str = "") -> Conversion | None
         return None if cells is None else (cells / wanted_cells, 0.0)
     units, pint = _registry()
     try:
-        start, end = (units.Unit(_SPELLINGS.get(_tidy(text), text)) for text in (given, wanted))
+        start, end = (units.Unit(_pint(text)) for text in (given, wanted))
         weight = _MOLAR_MASS.get(variable)
         context = ("chemistry",) if weight else ()
         by_weight = {"mw": units.Quantity(weight, "g/mol")} if weight else {}
@@ -106,6 +116,16 @@ def is_unit(text: str) -> bool:
 
 def _tidy(text: str) -> str:
     return " ".join(text.split()).casefold()
+
+
+def _spelled(text: str) -> str:
+    return _tidy(_SPELLINGS.get(_tidy(text), text))
+
+
+def _pint(text: str) -> str:
+    """The name that pint knows, without UCUM's annotations in braces, which change nothing."""
+    bare = re.sub(r"\{[^}]*\}", "", text).strip("/ ") if "{" in text else text
+    return _SPELLINGS.get(_tidy(text), bare or "dimensionless")
 
 
 def _cells(text: str) -> float | None:
