@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from longsynth.reading.first_map import first_map
 from longsynth.reading.importing import import_cohort
 from longsynth.system.errors import Code, Refused
 from readers.small_fhir import (
@@ -306,3 +308,19 @@ def test_an_export_whose_codes_have_no_system_is_refused(tmp_path: Path) -> None
             "fhir", fhir(tmp_path / "in", without_systems()), tmp_path / "s.yaml", tmp_path / "out"
         )
     assert refused.value.code == Code.SOURCE_INCOMPLETE
+
+
+def test_a_first_mapping_comes_from_codes_and_units_and_imports(tmp_path: Path) -> None:
+    text = first_map(fhir(tmp_path / "in"), "three")
+    assert {v["name"] for v in yaml.safe_load(text)["variables"]} == {
+        "age",
+        "heart_rate",
+        "inspired_oxygen",
+        "temperature",
+    }
+    assert "values in a unit that is not known will be left out" in text, "its text is not repeated"
+    assert "{x}" not in text
+    (tmp_path / "map.yaml").write_text(text)
+    done = import_cohort("fhir", tmp_path / "in", tmp_path / "map.yaml", tmp_path / "out")
+    assert done.patients == 3
+    assert rows_of(tmp_path / "out")[0][1:4] == (0.0, 90.0, None)

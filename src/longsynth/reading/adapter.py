@@ -171,13 +171,15 @@ def matches(code: str, wanted: Codes) -> tuple[str | None, str | None] | None:
     return groups.get("unit"), groups.get("value")
 
 
-def check_moments(layout: Dataset, *, start: Iterable[str], end: Iterable[str]) -> None:
-    """Refuse a start or an end that says only what a format does not read."""
+def check_moments(layout: Dataset, *, start: Iterable[str], end: Iterable[str] = ()) -> None:
+    """Refuse a start or an end that says only what a format does not read. If `end` is empty, the
+    format has an end of its own, and what is said for other formats does no harm."""
     for what, moment, read in (("start", layout.start, start), ("end", layout.end, end)):
-        if moment.model_fields_set and not moment.model_fields_set & set(read):
+        if read and moment.model_fields_set and not moment.model_fields_set & set(read):
             raise SchemaError(
                 Code.MAPPING_UNUSABLE,
-                f"source.{what}: this format does not read {', '.join(moment.model_fields_set)}.",
+                f"source.{what}: this format does not read "
+                f"{', '.join(sorted(moment.model_fields_set))}.",
                 f"Give one of {', '.join(read)}.",
             )
 

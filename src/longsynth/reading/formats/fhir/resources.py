@@ -295,7 +295,7 @@ def target_id(reference: str) -> str:
 def codings(concept: str) -> str:
     """SQL for all codings of a concept as lines of text: system|code."""
     each = (
-        f"[coalesce(c.system, '') || '|' || c.code FOR c IN {concept}.coding IF c.code IS NOT NULL]"
+        f"[coalesce(k.system, '') || '|' || k.code FOR k IN {concept}.coding IF k.code IS NOT NULL]"
     )
     return f"array_to_string({each}, chr(10))"
 
