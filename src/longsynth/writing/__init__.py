@@ -60,13 +60,13 @@ FORMATS: dict[str, OutputFormat] = {
     "omop": OutputFormat(
         "OMOP CDM 5.4 as Parquet, and a script for DuckDB",
         f"{__name__}.omop:parquet",
-        weight="The observation 'longsynth weight'",
+        weight="Column 'weight' of longsynth_weight.parquet",
         settings=("start_date",),
     ),
     "omop-sql": OutputFormat(
         "the same as INSERT statements for Postgres",
         f"{__name__}.omop:sql",
-        weight="The observation 'longsynth weight'",
+        weight="Column 'weight' of longsynth_weight.sql",
         settings=("start_date",),
     ),
     "fhir": OutputFormat(

@@ -68,6 +68,12 @@ class Clinical:
                 return np.asarray(pair)[codes]
         return np.zeros(chunk.patients, np.int64)
 
+    @property
+    def group_sexes(self) -> tuple[int, ...] | None:
+        """The sex of each level of the group, if each of them is one."""
+        sexes = _sexes(self.schema.group.levels) if self.schema.group else None
+        return sexes if sexes and all(sexes) else None
+
     def _levelled(self, chunk: Trajectories) -> Iterator[tuple[tuple[str, ...], Ints]]:
         if self.schema.group:
             yield self.schema.group.levels, chunk.group

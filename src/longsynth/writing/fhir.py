@@ -109,20 +109,19 @@ def _resources(clinical: Clinical, chunk: Trajectories, first: int) -> Iterator[
         variable, match = clinical.schema.variables[v], clinical.known(v)
         codes = [{"system": LOINC, "code": match.loinc[0]}] if match and match.loinc else []
         codes.append({"system": OWN, "code": variable.name})
-        levels = events.level or [None] * len(events.value)
+        levels: list[Any] = events.level or [None] * len(events.value)
         rows = zip(events.patient, events.second, events.value, levels, strict=True)
-        for n, (who, second, value, level) in enumerate(rows):
-            key = f"v{v}-{first}-{n}"
-            yield _observation(
-                clinical, key, ids[who], int(second), codes, _value(variable, value, level)
-            )
+        for n, (who, second, number, level) in enumerate(rows):
+            key, at = f"v{v}-{first}-{n}", int(second)
+            measured = _value(variable, number, level)
+            yield _observation(clinical, key, ids[who], at, codes, measured)
     canonical = clinical.schema.canonical()
     for what in LABELS:
         if (label := getattr(canonical, what)) is not None:
             for i, code in enumerate(getattr(chunk, what)):
-                level = {"valueCodeableConcept": _level(label.levels[code])}
+                value = {"valueCodeableConcept": _level(label.levels[code])}
                 codes = [{"system": LABEL, "code": what}]
-                yield _observation(clinical, f"{what}-{ids[i]}", ids[i], 0, codes, level)
+                yield _observation(clinical, f"{what}-{ids[i]}", ids[i], 0, codes, value)
 
 
 def _observation(
@@ -176,7 +175,10 @@ def _provenance(start: date, fingerprint: str) -> Resource:
             {
                 "role": "source",
                 "what": {
-                    "identifier": {"system": "urn:longsynth:release", "value": fingerprint},
+                    "identifier": {
+                        "system": "urn:longsynth:release",
+                        "value": fingerprint or "unknown",
+                    },
                     "display": "a differentially private release",
                 },
             }

@@ -31,7 +31,7 @@ from longsynth.writing.cohort import parquet_writer
 RECORDED = 32817  # type concept "EHR"
 INPATIENT, OUTPATIENT = 9201, 9202
 SEX = {0: 0, MALE: 8507, FEMALE: 8532}
-CDM_5_4 = 756265
+CDM_5_4, AGE = 756265, 4265453  # concepts
 SOURCE, TEXT = 50, 60  # characters of a source value and of a text in the model
 _KINDS = {"i": "INTEGER", "d": "DATE", "t": "TIMESTAMP", "n": "NUMERIC", "x": "TEXT"}
 _ARROW = {
@@ -41,6 +41,7 @@ _ARROW = {
     "n": pa.float64(),
     "x": pa.string(),
 }
+WEIGHTS = "longsynth_weight"
 # Columns of the model with their kinds: integer, date, time stamp, number, text; ! is NOT NULL.
 COLUMNS = {
     "person": "person_id:i! gender_concept_id:i! year_of_birth:i! month_of_birth:i day_of_birth:i "
@@ -75,6 +76,7 @@ COLUMNS = {
     "value_source_value:x observation_event_id:i obs_event_field_concept_id:i",
     "death": "person_id:i! death_date:d! death_datetime:t death_type_concept_id:i "
     "cause_concept_id:i cause_source_value:x cause_source_concept_id:i",
+    WEIGHTS: "person_id:i! weight:n!",  # not of the model: how many people each person stands for
     "cdm_source": "cdm_source_name:x! cdm_source_abbreviation:x! cdm_holder:x! "
     "source_description:x source_documentation_reference:x cdm_etl_reference:x "
     "source_release_date:d! cdm_release_date:d! cdm_version:x cdm_version_concept_id:i! "
@@ -109,18 +111,33 @@ def omop_schema(schema: Schema) -> Schema:
         )
         for v in canonical.variables
     ]
-    labels = {
-        what: label.model_copy(
-            update={"source": Source(codes=(f"longsynth {what}",), table="observation")}
-        )
-        for what in LABELS
+    labels: dict[str, Any] = {
+        what: label.model_copy(update={"source": source})
+        for what, source in _label_sources(Clinical(schema, start_of(""))).items()
         if (label := getattr(canonical, what)) is not None
     }
+    labels.setdefault("site", None)
     period = "observation_period.observation_period_{}_date"
     layout = Dataset(
         start=Moment(column=period.format("start")), end=End(column=period.format("end"))
     )
     return canonical.model_copy(update={"variables": tuple(variables), "source": layout, **labels})
+
+
+def _label_sources(clinical: Clinical) -> dict[str, Source]:
+    """Where the labels are: in the model's own tables if these have a place for them, else among
+    the observations. A single site is nowhere."""
+    places = {
+        what: Source(codes=(f"longsynth {what}",), table="observation")
+        for what in LABELS
+        if getattr(clinical.schema, what) is not None
+    }
+    if sexes := clinical.group_sexes:
+        values = {str(SEX[sex]): str(code) for code, sex in enumerate(sexes)}
+        places["group"] = Source(column="person.gender_concept_id", values=values)
+    if clinical.deadly:
+        places["event"] = Source(fact="death")
+    return places
 
 
 def _table(static: bool, kind: str) -> Any:
@@ -142,7 +159,9 @@ class _Tables:
         self._patients += chunk.patients
         last = self.clinical.last_second(chunk)
         visits, visit_of = self._visits(chunk, ids, last)
-        parts: dict[str, list[Columns]] = {name: [] for name in COLUMNS if name != "cdm_source"}
+        parts: dict[str, list[Columns]] = {
+            name: [] for name in COLUMNS if name not in ("cdm_source", WEIGHTS)
+        }
         parts["person"] = [self._person(chunk, ids)]
         parts["observation_period"] = [
             {
@@ -173,7 +192,10 @@ class _Tables:
                     "visit_occurrence_id": visit_of(happened, last[happened]),
                 }
             ]
-        return {name: self._table(name, rows) for name, rows in parts.items()}
+        weights = {"person_id": ids, "weight": getattr(chunk, "weight", np.ones(chunk.patients))}
+        return {name: self._table(name, rows) for name, rows in parts.items()} | {
+            WEIGHTS: pa.table(weights, schema=arrow_schema(WEIGHTS))
+        }
 
     def about(self) -> pa.Table:
         """The one row of `cdm_source`."""
@@ -248,6 +270,7 @@ class _Tables:
                 named = {"unit_source_value": variable.unit[:SOURCE]}
                 value = {**value, "unit_concept_id": omop_unit(variable.unit) or 0, **named}
             concept = match.omop if match and table == "measurement" else None
+            concept = AGE if v == self.clinical.age else concept
             yield (
                 table,
                 {
@@ -260,27 +283,21 @@ class _Tables:
                     **value,
                 },
             )
-        everyone, start = np.arange(chunk.patients), np.zeros(chunk.patients, np.int64)
         labels = self.schema.canonical()
-        texts: dict[str, Any] = {
-            what: [label.levels[code][:TEXT] for code in getattr(chunk, what)]
-            for what in LABELS
-            if (label := getattr(labels, what)) is not None
-        }
-        numbers = {"weight": getattr(chunk, "weight", np.ones(chunk.patients))}
-        for what in (*texts, *numbers):
-            of = "value_as_string" if what in texts else "value_as_number"
-            yield (
-                "observation",
-                {
-                    "person_id": ids[everyone],
-                    "observation_concept_id": 0,
-                    "observation_type_concept_id": RECORDED,
-                    "observation_source_value": f"longsynth {what}",
-                    of: texts[what] if what in texts else numbers[what],
-                    **self._at("observation", start),
-                },
-            )
+        for what, source in _label_sources(self.clinical).items():
+            if source.codes:
+                levels = getattr(labels, what).levels
+                yield (
+                    "observation",
+                    {
+                        "person_id": ids,
+                        "observation_concept_id": 0,
+                        "observation_type_concept_id": RECORDED,
+                        "observation_source_value": f"longsynth {what}",
+                        "value_as_string": [levels[code][:TEXT] for code in getattr(chunk, what)],
+                        **self._at("observation", np.zeros(chunk.patients, np.int64)),
+                    },
+                )
 
     def _at(self, name: str, seconds: Ints) -> dict[str, Any]:
         stamps = self._zero + seconds.astype("timedelta64[s]")
