@@ -27,6 +27,7 @@ from longsynth_lab.evidence.flagship_page import flagship_text
 from longsynth_lab.evidence.rivals import variants_shown
 from longsynth_lab.evidence.rivals_page import rivals_text
 from longsynth_lab.experiments import Experiment
+from longsynth_lab.measures import TOLD_APART
 from longsynth_lab.membership import ATTACKS as SWAPPED
 from longsynth_lab.membership import membership_text
 from longsynth_lab.results import Results, Row, read_results, table_of, write_whole
@@ -55,7 +56,7 @@ def rows_to_store(results: Results) -> Results:
     return Results(
         replace(row, value=float(np.float32(row.value)))
         for row in results.rows
-        if row.metric in SHOWN or groups.fullmatch(row.metric)
+        if row.metric in SHOWN or row.metric.startswith(TOLD_APART) or groups.fullmatch(row.metric)
     )
 
 
@@ -133,7 +134,7 @@ def write_pages(searched: Results, judged: Results) -> None:
         "rivals.md": rivals_text(searched),
         "constants.md": constants_text(searched),
         "population.md": population_text(judged),
-        "real.md": real_text(judged),
+        "real.md": real_text(judged, searched),
         "flagship.md": flagship_text(judged, stored_results(EARLIER)),
         "membership.md": membership_text(only(judged, [MEMBERSHIP])),
     }

@@ -16,7 +16,12 @@ from longsynth_lab.results import read_results
 from longsynth_lab.versions import recognise
 
 RESULTS = Path(__file__).parent / "results"
-COMMANDS = {"searches": "make evidence", "evidence": "make evidence", "study": "make paper"}
+COMMANDS = {
+    "searches": "make evidence",
+    "evidence": "make evidence",
+    "study": "make paper",
+    "study_repeats": "make paper",
+}
 
 
 def main() -> int:

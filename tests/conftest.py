@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,11 @@ import pytest
 # a loop that takes half of the processor time.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 os.environ.update(ONE_THREAD)
+
+# Whatever the machine prefers: every worker would compile all tests anew, and every process that a
+# test starts the package.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 from caching import remember  # noqa: E402
 
@@ -23,6 +29,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MADE_ONCE = {  # folder and fixture: what takes five seconds and more
+    ("lab", "kept"),
     ("lab", "study"),
     ("cli", "work"),
     ("dossier", "world"),

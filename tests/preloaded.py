@@ -245,12 +245,15 @@ def _load() -> None:
     import pkgutil
 
     import longsynth
+    from longsynth.schema.units import conversion
 
     for module in pkgutil.walk_packages(longsynth.__path__, "longsynth."):
         if "spark" not in module.name and not module.name.endswith("__main__"):
             __import__(module.name)
     for name in ("dp_accounting.pld", "opendp.measurements", "sklearn.ensemble", "scipy.stats"):
         __import__(name)
+    with suppress(longsynth.Refused):  # the package for units is not installed
+        conversion("kg", "lb")  # it reads all units when it is first asked
     gc.collect()
     gc.freeze()
 

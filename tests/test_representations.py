@@ -4,6 +4,7 @@ import dataclasses
 import pkgutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +21,8 @@ from longsynth.encoding.rows import Encoder
 from longsynth.methods.registry import METHODS
 from longsynth.release.synthesizer import SyntheticFrames
 
-SHORT = 400  # characters
+SHORT, LONG = 400, 3_000  # characters
+SEVERAL = ("METHODS", "verify")  # lists: all methods, and one sentence per check
 PRIVATE_SIDE = ("audit", "reading", "writing")  # and methods that learn without privacy
 PUBLIC = {"Channels", "Refit", "Table"}  # hold no patient
 LEARNS = ("methods.bootstrap", "methods.independent", "methods.copula_score.channels")
@@ -92,6 +94,68 @@ def test_plans_bundles_and_models_are_short(method: str) -> None:
         bundle = longsynth.fit_without_privacy(cohort, schema, method)
     for thing in (bundle, longsynth.model_of(bundle)):
         assert len(repr(thing)) < SHORT
+
+
+def reachable(thing: object, depth: int = 6) -> Iterator[object]:
+    """Everything of ours behind the public attributes of a thing."""
+    if depth and isinstance(thing, dict | list | tuple):
+        for part in thing.values() if isinstance(thing, dict) else thing:
+            yield from reachable(part, depth - 1)
+    if depth and type(thing).__module__.startswith("longsynth."):
+        yield thing
+        for name in () if isinstance(thing, longsynth.Schema) else dir(thing):
+            kind = getattr(type(thing), name, None)
+            if name.startswith("_") or callable(kind):
+                continue
+            with suppress(longsynth.Refused):  # a raw fact has no sensitivity
+                yield from reachable(getattr(thing, name, None), depth - 1)
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "independent", "temporal-pca", "scorediff"])
+def test_no_part_of_what_learned_without_privacy_shows_an_array(method: str) -> None:
+    schema, cohort = longsynth.simulated_schema(), longsynth.simulate(60, seed=1)
+    bundle = longsynth.fit_without_privacy(cohort, schema, method)
+    parts = [*reachable(bundle), *reachable(longsynth.model_of(bundle))]
+    assert {"Released", "Strata"} <= {type(part).__name__ for part in parts}
+    for part in parts:
+        assert "array(" not in repr(part), type(part).__name__
+
+
+def public_things(folder: Path) -> dict[str, object]:
+    """An object of every public class, and of every kind that a public function returns."""
+    schema, cohort = longsynth.read_cohort(folder)
+    tables = [pq.read_table(folder / f"{name}.parquet") for name in ("observations", "patients")]
+    made = longsynth.Synthesizer(schema, epsilon=4, delta=1e-5, method="dp-score").fit(*tables)
+    made.write_release(folder / "release")
+    return {
+        "Cohort": cohort,
+        "CohortFolder": longsynth.CohortFolder(folder),
+        "Schema": schema,
+        "Schema.suggest": longsynth.Schema.suggest(*(table.column_names for table in tables)),
+        "SparkCohort": object.__new__(longsynth.SparkCohort),
+        "Synthesizer": made,
+        "Synthesizer.sample": made.sample(9, seed=1),
+        "Plan": made.plan(60),
+        "Bundle": longsynth.load_release(folder / "release"),
+        "model_of": longsynth.model_of(made.release),
+        "Synthetic": longsynth.sample(longsynth.model_of(made.release), 9, seed=1),
+        "read_frames": longsynth.read_frames(schema, *tables),
+        "verify": longsynth.verify(folder / "release"),
+        "METHODS": longsynth.METHODS,
+    }
+
+
+def test_every_public_class_shows_little_and_nothing_of_patients(folder: Path) -> None:
+    things = public_things(folder)
+    classes = {
+        name
+        for name in longsynth.__all__
+        if isinstance(kind := getattr(longsynth, name), type) and not issubclass(kind, Exception)
+    }
+    assert classes <= set(things), "a public class without an example here"
+    for name, thing in things.items():
+        assert_silent(thing)
+        assert len(repr(thing)) < (SHORT if name not in SEVERAL else LONG), name
 
 
 def test_notebooks_show_a_plan_and_a_bundle_as_tables() -> None:

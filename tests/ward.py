@@ -43,6 +43,16 @@ def ward_schema(**changes: object) -> Schema:
     return Schema.model_validate(base | changes)
 
 
+PLANNED = {"planned": [0, 6, 12, 24, 36, 48], "unit": "hours", "window": 1}
+POINTS = {"age": [18, 65], "pulse": [80]}
+
+
+def pointed_ward_schema(**changes: object) -> Schema:
+    """Also with point masses, one of them at a bound."""
+    variables = [v | {"point_masses": POINTS.get(str(v["name"]), [])} for v in VARIABLES]
+    return ward_schema(variables=variables, **changes)
+
+
 TIMES: list[dict[str, object]] = [
     {
         "name": "survival",

@@ -6,6 +6,7 @@ import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from typing import Any
 
 from longsynth.audit.dependence import (
     at_lag,
@@ -17,7 +18,9 @@ from longsynth.audit.fidelity import FIDELITY, fidelity_scores
 from longsynth.audit.marginals import Measure
 from longsynth.audit.metric import Metric, Score
 from longsynth.audit.ranking import Predictions
-from longsynth.audit.utility import base_rate, subgroup_scores, train_and_predict, utility_scores
+from longsynth.audit.subgroups import subgroup_scores
+from longsynth.audit.utility import base_rate, train_and_predict, utility_scores
+from longsynth.audit.view import PER_PATIENT, columns_of, weights
 from longsynth.bundle import Bundle
 from longsynth.fit import fit, fit_without_privacy
 from longsynth.methods.method import PrivateMethod
@@ -38,6 +41,7 @@ MEGABYTE = 1e6
 BOOSTED = "boosted_"  # before a metric's name; without it the classifier is the logistic one
 OF_PREDICTIONS = ("utility", "subgroups", "boosted", "events")  # need no synthetic patients
 CLASSIFIER = {"utility": "logistic", "subgroups": "logistic", "boosted": "boosted"}
+TOLD_APART, TIMES = "real_vs_synthetic_auc", "times"
 OTHERS_SEED = 20_000_000  # added to a seed: who changes places with its members
 
 
@@ -168,6 +172,19 @@ def _telling_apart(evidence: Evidence) -> list[Score]:
     return _compared(evidence, [m for m in FIDELITY if m.compute is real_vs_synthetic])
 
 
+def _telling_apart_by_variable(evidence: Evidence) -> list[Score]:
+    """By the summaries of one variable alone, and by what is known of times alone."""
+    schema, compared = evidence.schema, (evidence.parts.judged, _made(evidence))
+    columns = {v.name: columns_of(schema, place) for place, v in enumerate(schema.variables)}
+    after = max(found.stop for found in columns.values())
+    columns[TIMES] = slice(after, after + len(PER_PATIENT))
+    return [
+        _plain(f"{TOLD_APART}_{name}", value)
+        for name, chosen in columns.items()
+        for value in real_vs_synthetic(schema, *compared, chosen)(*map(weights, compared)).values()
+    ]
+
+
 def _compared(evidence: Evidence, metrics: Sequence[Metric]) -> list[Score]:
     real, drawn = evidence.parts.judged, _made(evidence)
     return fidelity_scores(evidence.schema, real, drawn, metrics=metrics)
@@ -225,7 +242,7 @@ def _canary(evidence: Evidence) -> list[Score]:
     return [_plain("canary_exposure", exposed)]
 
 
-def _resampling(evidence: Evidence) -> dict[str, int]:
+def _resampling(evidence: Evidence) -> dict[str, Any]:
     return {"bootstrap": evidence.trial.bootstrap, "seed": evidence.trial.seed}
 
 
@@ -295,6 +312,7 @@ MEASURES: dict[str, Callable[[Evidence], list[Score]]] = {
     "fidelity": _fidelity,
     "fidelity in short": _fidelity_in_short,
     "telling apart": _telling_apart,
+    "telling apart by variable": _telling_apart_by_variable,
     "membership": _membership,
     "membership swapped": _membership_swapped,
     "attribute": _attribute,

@@ -5,8 +5,8 @@ LONGSYNTH_COHORTS names the folder with the open cohorts of real patients.
 
 import os
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -20,6 +20,7 @@ from longsynth.reading.cohort_folder import read_cohort
 from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate, simulated_schema
 from longsynth.release.run import raw_facts
+from longsynth.schema.file import dump, load_schema
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 from longsynth.system.errors import Refused
@@ -36,13 +37,17 @@ class OpenCohort:
     folder: str
     schema: str  # a file of the checkout
     by: Literal["seed", "id"]  # a random split for each seed, or always the same by hashed id
+    as_recorded: bool = False  # the schema also says how values and first times are recorded
 
     def read(self) -> tuple[Schema, Cohort, list[str]]:
         """Return the schema, the patients in the order of their ids, and the ids."""
         found = folder_of_cohorts() / self.folder
         with tempfile.TemporaryDirectory() as scratch:
             place = Path(scratch)
-            (place / "schema.yaml").write_bytes((CHECKOUT / self.schema).read_bytes())
+            schema = load_schema(CHECKOUT / self.schema)
+            if self.as_recorded:
+                schema = _as_recorded(schema, RECORDED[self.folder])
+            (place / "schema.yaml").write_text(dump(schema), encoding="utf-8")
             (place / "patients.parquet").symlink_to((found / "patients.parquet").resolve())
             rows = pq.read_table(found / "observations.parquet")
             if "SysABP" in rows.column_names:  # the invasive pressure, or else the cuff's
@@ -64,6 +69,65 @@ class OpenCohort:
         return everyone.take(np.flatnonzero(shown)), everyone.take(np.flatnonzero(~shown))
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """How a cohort is recorded, as its documentation says."""
+
+    steps: Mapping[str, float]  # of readings
+    first: Literal["any", "zero"] = "any"  # time of the first visit
+    remark: str = ""  # what these facts leave out
+
+
+RECORDED = {
+    "pbc": Recorded(
+        {
+            "bilirubin": 0.1,
+            "albumin": 0.01,
+            "prothrombin_time": 0.1,
+            "platelets": 1.0,
+            "aspartate_aminotransferase": 0.1,
+        },
+        first="zero",
+    ),
+    "physionet2012": Recorded(
+        {
+            "heart_rate": 1.0,
+            "systolic_bp": 1.0,
+            "respiratory_rate": 1.0,
+            "temperature": 0.1,
+            "urine_output": 1.0,
+            "creatinine": 0.1,
+            "urea_nitrogen": 1.0,
+            "lactate": 0.1,
+            "age": 1.0,
+        },
+        remark="Most readings of urine output are multiples of ten, which a step of one does not "
+        "describe, and three quarters of all gaps are exactly four hours long.",
+    ),
+}
+
+
+def _as_recorded(schema: Schema, recorded: Recorded) -> Schema:
+    """The schema with these facts. A slot has its last reading instead of a mean, because a mean
+    is not in the steps of readings."""
+    several = merges_readings(schema)
+    variables = (
+        v.model_copy(
+            update={"resolution": recorded.steps[v.name]}
+            | ({"aggregate": "last"} if several and not v.static else {})
+        )
+        if v.name in recorded.steps
+        else v
+        for v in schema.variables
+    )
+    time = schema.time.model_copy(update={"first": recorded.first})
+    return schema.model_copy(update={"variables": tuple(variables), "time": time})
+
+
+def merges_readings(schema: Schema) -> bool:
+    return bool(schema.slot_rule.merge or schema.slot_rule.anchors)
+
+
 def folder_of_cohorts() -> Path:
     named = os.environ.get("LONGSYNTH_COHORTS")
     if not named or not Path(named).is_dir():
@@ -80,6 +144,8 @@ OPEN_COHORTS = {
     "physionet2012 held out": OpenCohort("physionet2012", "lab/physionet2012_eight.yaml", "id"),
     "pbc": OpenCohort("pbc", "examples/schemas/pbc.yaml", "seed"),
 }
+AS_RECORDED = {name: f"{name}, as recorded" for name in RECORDED}  # sources with these facts
+OPEN_COHORTS |= {AS_RECORDED[n]: replace(OPEN_COHORTS[n], as_recorded=True) for n in RECORDED}
 
 FRESH_SEED = 10_000_000  # added to a seed: a longer stream of the same seed repeats its patients
 SHIFT, STRETCH = 0.75, 1.5  # how wrong public references are in the stress test

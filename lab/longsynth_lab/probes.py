@@ -11,7 +11,8 @@ from longsynth.audit.attacks.membership import membership_scores
 from longsynth.audit.classifiers import MODELS
 from longsynth.audit.fidelity import fidelity_scores
 from longsynth.audit.metric import Score
-from longsynth.audit.utility import subgroup_scores, train_and_predict, utility_scores
+from longsynth.audit.subgroups import subgroup_scores
+from longsynth.audit.utility import train_and_predict, utility_scores
 from longsynth.bundle import Bundle
 from longsynth.fit import fit, fit_without_privacy
 from longsynth.methods.method import PrivateMethod

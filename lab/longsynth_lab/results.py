@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +136,24 @@ class Results:
 
 
 def read_results(path: Path) -> Results:
-    return Results(Row(**found) for found in pq.read_table(path).to_pylist())
+    """Read column by column; an older file may lack the last columns."""
+    table = pq.read_table(path)
+    columns = [
+        _cells(table[field.name])
+        if field.name in table.column_names
+        else repeat(field.default, len(table))
+        for field in fields(Row)
+    ]
+    return Results(map(Row, *columns))
+
+
+def _cells(column: pa.ChunkedArray) -> list[Any]:
+    """Python's values; each text is made once, however many rows repeat it."""
+    if column.type != pa.string():
+        return list(column.to_pylist())
+    listed = column.combine_chunks().dictionary_encode()
+    texts = listed.dictionary.to_pylist()
+    return [texts[place] for place in listed.indices.to_pylist()]
 
 
 def read_predictions(path: Path) -> pa.Table:

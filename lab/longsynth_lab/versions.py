@@ -22,7 +22,8 @@ from longsynth.audit.attacks.attribute import attribute_scores
 from longsynth.audit.attacks.canary import exposure
 from longsynth.audit.attacks.membership import membership_scores
 from longsynth.audit.fidelity import fidelity_scores
-from longsynth.audit.utility import subgroup_scores, utility_scores
+from longsynth.audit.subgroups import subgroup_scores
+from longsynth.audit.utility import utility_scores
 from longsynth.engines import batch_sums, sum_over
 from longsynth.methods.registry import method_named
 from longsynth.privacy.curator import Curator

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from longsynth.fit import fit, fit_without_privacy
     from longsynth.methods.registry import METHODS, model_of
     from longsynth.plan import Plan, plan
-    from longsynth.reading.cohort_folder import CohortFolder, read_cohort
-    from longsynth.reading.frames import read_frames
+    from longsynth.reading.cohort_folder import CohortFolder, read_cohort, read_frames
     from longsynth.reading.importing import import_cohort
     from longsynth.reading.records import Cohort
     from longsynth.reading.simulation import simulate, simulated_schema
@@ -72,11 +71,10 @@ _PLACES = {  # where names are defined, as above
     "fit": ("fit", "fit_without_privacy"),
     "methods.registry": ("METHODS", "model_of"),
     "plan": ("Plan", "plan"),
-    "reading.frames": ("read_frames",),
     "reading.importing": ("import_cohort",),
     "reading.records": ("Cohort",),
     "reading.simulation": ("simulate", "simulated_schema"),
-    "reading.cohort_folder": ("CohortFolder", "read_cohort"),
+    "reading.cohort_folder": ("CohortFolder", "read_cohort", "read_frames"),
     "release.folder": ("load_release",),
     "release.run": ("run_fit",),
     "release.synthesizer": ("Synthesizer",),

@@ -6,7 +6,7 @@ import numpy as np
 
 from longsynth.bundle import Bundle
 from longsynth.engines import Distributed, Source, sum_over
-from longsynth.methods.lines import exact_times
+from longsynth.methods.lines import exact_ends
 from longsynth.methods.method import contributions
 from longsynth.methods.registry import open_method, origin_of
 from longsynth.methods.resources import require_room
@@ -69,7 +69,7 @@ def fit_without_privacy(patients: Source, schema: Schema, method: str) -> Bundle
         )
     resolved, curator = schema.resolved(patients.patients), Curator(Ledger(None, patients.patients))
     cohort = Cohort.joined(patients.batches())
-    learnt = {**chosen.learn(cohort, resolved), **exact_times(cohort, resolved)}
+    learnt = {**chosen.learn(cohort, resolved), **exact_ends(cohort, resolved)}
     released = {
         name: curator.disclose(name, "raw facts", np.float64(array).ravel().view(np.int64))
         for name, array in learnt.items()

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from functools import partial
 
-import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
+from longsynth.encoding.scaling import as_stated
+from longsynth.sampling.constraints import constrained
 from longsynth.sampling.model import Model, Synthetic, joined
 from longsynth.sampling.selection import Selection, selected
 from longsynth.sampling.strata import Strata
@@ -67,10 +68,10 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
     length = model.lengths.draw(shared, rng)  # slots in use
     values = model.values.draw(shared, rng)  # eq:transport; support and rounding
     observed = model.masks.draw(shared, length, rng)  # eq:auxiliary; at least two per variable
-    gaps = model.gaps.draw(shared, rng)  # eq:auxiliary
-    if model.schema.time.first == "zero":  # a public fact, so nothing was learnt about it
-        gaps = gaps * (np.arange(model.schema.slots) > 0)
+    gaps = as_stated(model.gaps.draw(shared, rng), model.schema)  # eq:auxiliary
     site, group, event = model.schema.strata[stratum].T
+    for point in model.points:
+        point.placed(values, rng)
     for times in model.times:
         time = times.time(values, event, rng)
         values[:, 0, times.outcome.variable] = time
@@ -79,7 +80,7 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
     if model.times:
         observed = model.masks.draw(shared, length, rng) & model.schema.layout.up_to(length)
         observed = observed_times(observed, model.times)
-    return Synthetic(
+    made = Synthetic(
         values=values,
         observed=observed,
         gaps=gaps,
@@ -90,3 +91,5 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
         weight=strata.weight[stratum],  # w_i = p / q
         fingerprint=model.fingerprint,
     )
+    made = constrained(made, model.schema)  # public, so it costs nothing
+    return model.codes.given_to(made, stratum, rng) if model.codes else made

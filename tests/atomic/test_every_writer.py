@@ -32,11 +32,10 @@ OWN = "with a rule of its own, tested beside it"
 KNOWN = {
     "reading/split.py": FOLDER,
     "reading/formats/table.py": TEMPORARY,
-    "reading/frames.py": TEMPORARY,
+    "reading/cohort_folder.py": TEMPORARY,
     "release/synthesizer.py": FOLDER,
-    "show/audit_files.py": FILE,
-    "show/audit_plots.py": FOLDER,
-    "show/check_page.py": FILE,
+    "show/audit_page.py": FILE,
+    "show/pages.py": FILE,
     "longsynth_lab/paper/artefacts.py": TEMPORARY,  # plots, then put in place by write_whole
     "longsynth_lab/patients.py": TEMPORARY,
     "longsynth_lab/results.py": FILE,

@@ -18,7 +18,7 @@ from longsynth.audit.utility import utility_scores
 from longsynth.reading.records import Cohort
 from longsynth.reading.simulation import simulate, simulated_schema
 from longsynth.schema.schema import Schema
-from longsynth.show.audit_files import write_audit
+from longsynth.show.audit_page import write_audit
 from longsynth.system.errors import Code, CohortError
 from longsynth.writing.cohort import write_cohort
 from refusals import refused
@@ -98,7 +98,7 @@ def test_the_json_is_a_tidy_list(result: AuditResult, tmp_path: Path) -> None:
     write_audit(result, tmp_path)
     rows = json.loads((tmp_path / "audit.json").read_text())
     assert len(rows) == len(result.rows)
-    names = "section row model weighted metric value lower upper better note"
+    names = "section outcome row model weighted metric value lower upper better note"
     assert all(" ".join(row) == names for row in rows)
 
 
@@ -128,6 +128,7 @@ def test_no_output_names_a_patient_or_keeps_the_order_of_patients(tmp_path: Path
     write_audit(found, tmp_path)
     table = pq.read_table(tmp_path / "predictions.parquet")
     assert table.column_names == [
+        "outcome",
         "row",
         "model",
         "weighted",

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from audit.audit_support import study_cohort, study_schema
+from code_cohorts import code_cohort, code_schema
 from longsynth.audit.audit import audit
 from longsynth.audit.fidelity import FIDELITY
 from longsynth.audit.marginals import Measure
@@ -20,10 +22,10 @@ from longsynth.audit.view import view
 from longsynth.privacy.budget import Budget
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.show.audit_files import write_audit
+from longsynth.show.audit_page import write_audit
 from longsynth.show.dossier.audit_file import Audit, Panels, ScoreRecord
 from longsynth.show.dossier.page import internal_content
-from support import random_cohort, small_schema
+from support import random_cohort
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "metrics.md").read_text()
@@ -32,14 +34,21 @@ import metrics_page  # noqa: E402
 
 
 def small_audit() -> AuditResult:
-    cohorts = [random_cohort(40, seed) for seed in (1, 2, 3)]
+    cohorts = [code_cohort(40, code_schema(), seed) for seed in (1, 2, 3)]
     refit = Refit(lambda planted, _: planted, Budget(1.0, 1e-5))
-    return audit(small_schema(), *cohorts, refit=refit, bootstrap=0)
+    return audit(code_schema(), *cohorts, refit=refit, bootstrap=0)
 
 
 @pytest.fixture(scope="module")
 def result() -> AuditResult:
     return small_audit()
+
+
+@pytest.fixture(scope="module")
+def many() -> AuditResult:
+    """Of a schema with every kind of outcome and several groups."""
+    cohorts = [study_cohort(60, seed) for seed in (1, 2, 3)]
+    return audit(study_schema(), *cohorts, bootstrap=0)
 
 
 def test_the_tables_of_the_page_are_those_of_the_registry() -> None:
@@ -48,9 +57,11 @@ def test_the_tables_of_the_page_are_those_of_the_registry() -> None:
     assert metrics_page.page(PAGE) == PAGE, "run python tools/metrics_page.py"
 
 
-def test_every_score_belongs_to_a_metric_that_explains_it(result: AuditResult) -> None:
+def test_every_score_belongs_to_a_metric_that_explains_it(
+    result: AuditResult, many: AuditResult
+) -> None:
     covered = set()
-    for row in result.rows:
+    for row in result.rows + many.rows:
         metric = find_metric(row.score.metric)
         assert metric is not None, row.score.metric
         assert metric.better == row.score.better

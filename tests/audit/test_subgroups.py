@@ -5,7 +5,8 @@ import pytest
 
 from audit.audit_support import plain_schema
 from longsynth.audit.ranking import Predictions
-from longsynth.audit.utility import subgroup_scores, utility_scores
+from longsynth.audit.subgroups import subgroup_scores
+from longsynth.audit.utility import utility_scores
 from support import small_schema
 
 

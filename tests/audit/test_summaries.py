@@ -1,10 +1,12 @@
 """Summaries say in numbers what a hand can check."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from audit.audit_support import plain_schema, series
-from longsynth.audit.view import feature_names, summaries
+from longsynth.audit.view import clipped, feature_names, summaries, view
 from support import random_cohort, small_schema
 
 
@@ -60,3 +62,13 @@ def test_values_past_the_length_and_values_that_are_not_finite_are_not_seen() ->
     nobody = found[cohort.length == 0]
     assert len(nobody)
     assert (nobody[:, [name.endswith("missing") for name in feature_names(schema)]] == 1).all()
+
+
+def test_a_file_of_single_precision_gives_the_same_values() -> None:
+    """Else a classifier tells real from synthetic patients by their seventeenth digit."""
+    schema = plain_schema()
+    decimals = series([0.1, 6.7, 3.3])
+    stored = replace(decimals, values=decimals.values.astype(np.float32).astype(np.float64))
+    assert (stored.values != decimals.values).any()
+    assert (view(schema, stored).values == view(schema, decimals).values).all()
+    assert (clipped(schema, stored) == clipped(schema, decimals)).all()

@@ -74,6 +74,9 @@ def odd_schemas() -> dict[str, Schema]:
         "one variable": Schema.model_validate(base | {"variables": [pulse]}),
         "one slot": Schema.model_validate(base | {"slots": 1}),
         "no number": Schema.model_validate(base | {"variables": [dose, oxygen]}),
+        "point masses": Schema.model_validate(
+            base | {"variables": [pulse | {"point_masses": [60, 80]}, dose, oxygen]}
+        ),
         "logarithm": Schema.model_validate(
             base | {"variables": [pulse | {"transform": "log"}, dose]}
         ),

@@ -5,7 +5,7 @@ import pytest
 
 from longsynth.fit import fit
 from longsynth.methods.copula_score import CopulaScore
-from longsynth.methods.copula_score.courses import held, slow_memory
+from longsynth.methods.copula_score.courses import even_steps, held, slow_memory
 from longsynth.methods.copula_score.features import Lags
 from longsynth.methods.copula_score.latent import toeplitz, within
 from longsynth.plan import plan_of
@@ -76,3 +76,16 @@ def test_what_is_as_wanted_already_is_left_as_it_is() -> None:
     covariance = toeplitz((0.5 ** np.arange(4))[:, None, None])
     wanted = (0.5 ** np.arange(4))[:, None]
     assert held(covariance, wanted, np.array([True])) == pytest.approx(covariance, abs=1e-9)
+
+
+def test_a_slow_variable_moves_no_faster_in_the_tail_of_its_marginal_than_elsewhere() -> None:
+    rng = np.random.default_rng(1)
+    latent = rng.normal(size=(500, 1)) + 0.05 * rng.normal(size=(500, 9))
+    unit = latent**3  # steep for few patients
+    usual = unit.std() / latent.std()
+    even = even_steps(unit, latent, usual)
+    assert (even.std(axis=1) <= usual * latent.std(axis=1) * (1 + 1e-9)).all()
+    assert even.mean(axis=1) == pytest.approx(unit.mean(axis=1))
+    flat = np.abs(latent[:, 0]) < 0.5
+    assert (even[flat] == pytest.approx(unit[flat])) and flat.sum() > 100
+    assert np.abs(np.diff(even)).max() < np.abs(np.diff(unit)).max() / 3

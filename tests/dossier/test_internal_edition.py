@@ -55,7 +55,9 @@ def test_every_variable_is_shown_and_the_audit_names_the_release(world: World) -
 def score(section: str, row: str, metric: str, *value: float | None, **more: Any) -> ScoreRecord:
     low = value[1] if len(value) > 1 else None
     high = value[2] if len(value) > 2 else None
+    predicted = section in ("utility", "subgroups")
     base = {"model": "", "weighted": True, "better": "none", "note": ""} | more
+    base |= {"outcome": "event" if predicted else ""}
     return ScoreRecord(
         section=section, row=row, metric=metric, value=value[0], lower=low, upper=high, **base
     )

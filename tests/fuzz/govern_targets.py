@@ -21,7 +21,7 @@ from longsynth.govern.keys import is_encrypted, load_private, load_public, make_
 from longsynth.privacy.budget import Budget
 from longsynth.release.run import run_fit
 from longsynth.release.verify import sign, verify
-from longsynth.show.form_page import html_page, markdown_page
+from longsynth.show.pages import html_page, markdown_page
 from longsynth.system.errors import Refused
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "governance.yaml"

@@ -23,7 +23,7 @@ from fuzz.text_inputs import TEXT
 from fuzz.type_inputs import TYPES
 from fuzz.yaml_inputs import any_schema
 from longsynth.audit.inputs import read_synthetic
-from longsynth.commands.check import check
+from longsynth.commands.data import check
 from longsynth.fit import fit
 from longsynth.methods.registry import model_of
 from longsynth.plan import plan

@@ -13,7 +13,7 @@ from fuzz.fuzz import BAD, outcomes, run, table
 from fuzz.kind import Kind
 from fuzz.targets import KINDS, imported
 from fuzz.watch import GOOD, Outcome, try_input
-from longsynth.commands.check import check
+from longsynth.commands.data import check
 from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.release.synthetic_folder import RECIPE, read_recipe
 from longsynth.system.errors import ReleaseError

@@ -33,7 +33,7 @@ from longsynth.govern.form import FORMAT, Form
 from longsynth.govern.provenance import Provenance, require_name
 from longsynth.release.statement import statement
 from longsynth.schema.file import parse_text
-from longsynth.show.form_page import html_page, markdown_page
+from longsynth.show.pages import html_page, markdown_page
 from longsynth.system.errors import Refused
 from support import random_cohort, small_plan
 

@@ -32,7 +32,7 @@ from longsynth.release.form_check import (
 )
 from longsynth.release.verify import sign, verify
 from longsynth.schema.file import dump
-from longsynth.show.form_page import html_page, markdown_page
+from longsynth.show.pages import html_page, markdown_page
 from longsynth.system.errors import Code
 from refusals import refused
 from support import random_cohort, small_plan, small_schema

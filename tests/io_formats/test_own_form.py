@@ -25,7 +25,6 @@ from longsynth.release.synthetic_folder import (
 from longsynth.schema.variable import Variable
 from longsynth.writing import files as sheets
 from longsynth.writing.files import excel_rows
-from longsynth.writing.own import decimals
 from refusals import refused
 from support import random_cohort
 
@@ -267,7 +266,7 @@ def test_settings_that_do_not_fit_the_format_are_found(
 def test_small_values_on_a_log_scale_keep_a_digit() -> None:
     facts = {"kind": "continuous", "bounds_from": "a book", "scale": 60, "transform": "log"}
     variable = Variable.model_validate(facts | {"name": "crp", "bounds": [0.1, 500]})
-    assert decimals(variable) == 1
+    assert variable.decimals == 1
 
 
 def _run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:

@@ -1,15 +1,31 @@
 """One finished miniature study for all tests, and the scripts of `lab`."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from lab.miniature import SEEDS, miniature
+from longsynth_lab.results import Results, read_results
 from longsynth_lab.studies import run_paper
 
 SCRIPTS = Path(__file__).parents[2] / "lab"
+Kept = Callable[[str], Results]
+
+
+@pytest.fixture(scope="package")
+def kept() -> Kept:
+    """The stored results by name; nothing where they were not measured yet. A million cells: they
+    are read where they are needed, by one worker, and never while tests are collected."""
+
+    @cache
+    def results(name: str) -> Results:
+        path = SCRIPTS / "results" / f"{name}.parquet"
+        return read_results(path) if path.is_file() else Results(())
+
+    return results
 
 
 @pytest.fixture(scope="session")

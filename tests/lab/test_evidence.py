@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.conftest import Kept
 from longsynth.methods import DEFAULT
 from longsynth.schema.constants import Constants
 from longsynth_lab.evidence.cohort_pages import population_text, real_text
@@ -25,49 +26,48 @@ from longsynth_lab.evidence.rivals import variants_shown
 from longsynth_lab.evidence.rivals_page import rivals_text
 from longsynth_lab.experiments import REFERENCES
 from longsynth_lab.membership import membership_text
-from longsynth_lab.results import read_results
 from longsynth_lab.seeds import evaluation_seeds, require_development
 from longsynth_lab.trial import trials
 from longsynth_lab.variants import MOVED
 from longsynth_lab.versions import only, stale
 
 ROOT = Path(__file__).parents[2]
-KEPT = ROOT / "lab" / "results"
-SEARCHED, JUDGED, EARLIER = (
-    read_results(KEPT / f"{name}.parquet") for name in ("searches", "evidence", "earlier")
-)
-PAGES: dict[str, Callable[[], str]] = {
-    "rivals.md": lambda: rivals_text(SEARCHED),
-    "constants.md": lambda: constants_text(SEARCHED),
-    "population.md": lambda: population_text(JUDGED),
-    "real.md": lambda: real_text(JUDGED),
-    "flagship.md": lambda: flagship_text(JUDGED, EARLIER),
-    "membership.md": lambda: membership_text(only(JUDGED, [MEMBERSHIP])),
+PAGES: dict[str, Callable[[Kept], str]] = {
+    "rivals.md": lambda kept: rivals_text(kept("searches")),
+    "constants.md": lambda kept: constants_text(kept("searches")),
+    "population.md": lambda kept: population_text(kept("evidence")),
+    "real.md": lambda kept: real_text(kept("evidence"), kept("searches")),
+    "flagship.md": lambda kept: flagship_text(kept("evidence"), kept("earlier")),
+    "membership.md": lambda kept: membership_text(only(kept("evidence"), [MEMBERSHIP])),
 }
 
 
 @pytest.mark.parametrize(
     ("name", "command"),
-    [("searches", "make evidence"), ("evidence", "make evidence"), ("study", "make paper")],
+    [
+        ("searches", "make evidence"),
+        ("evidence", "make evidence"),
+        ("study", "make paper"),
+        ("study_repeats", "make paper"),
+    ],
 )
-def test_nothing_is_stale(name: str, command: str) -> None:
-    path = KEPT / f"{name}.parquet"
-    if not path.is_file():
+def test_nothing_is_stale(kept: Kept, name: str, command: str) -> None:
+    if not kept(name).rows:
         pytest.skip(f"not measured yet: run '{command}'")
-    found = stale(read_results(path))
+    found = stale(kept(name))
     assert not found, f"run '{command}' to measure these anew:\n" + "\n".join(found)
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_what_the_result_files_give(name: str) -> None:
+def test_a_page_is_what_the_result_files_give(kept: Kept, name: str) -> None:
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    assert page == PAGES[name](), "run 'python lab/evidence.py --pages'"
+    assert page == PAGES[name](kept), "run 'python lab/evidence.py --pages'"
 
 
-def test_an_experiment_that_is_shown_was_run_to_its_end() -> None:
+def test_an_experiment_that_is_shown_was_run_to_its_end(kept: Kept) -> None:
     """On the seeds that may judge, with every method and draw."""
-    wanted = evidence(evaluation_seeds(), variants_shown(SEARCHED))
-    have = {(r.experiment, r.method, r.seed, r.draw, r.setting) for r in JUDGED.rows}
+    wanted = evidence(evaluation_seeds(), variants_shown(kept("searches")))
+    have = {(r.experiment, r.method, r.seed, r.draw, r.setting) for r in kept("evidence").rows}
     shown = {experiment for experiment, *_ in have}
     assert shown <= {experiment.name for experiment in wanted}
     for trial in trials([experiment for experiment in wanted if experiment.name in shown]):
@@ -76,12 +76,14 @@ def test_an_experiment_that_is_shown_was_run_to_its_end() -> None:
 
 
 @pytest.mark.parametrize("experiment", [SMALL, LARGE, PBC, PHYSIONET])
-def test_every_method_and_variant_stands_beside_both_references(experiment: str) -> None:
-    if not JUDGED.methods(experiment):
+def test_every_method_and_variant_stands_beside_both_references(
+    kept: Kept, experiment: str
+) -> None:
+    if not kept("evidence").methods(experiment):
         pytest.skip(f"'{experiment}' has not been measured: run 'make evidence'")
-    variants = [name for shown in variants_shown(SEARCHED).values() for name in shown]
+    variants = [name for shown in variants_shown(kept("searches")).values() for name in shown]
     wanted = {DEFAULT, *RIVALS, *variants, *OPEN, *REFERENCES}
-    assert set(JUDGED.methods(experiment)) == wanted
+    assert set(kept("evidence").methods(experiment)) == wanted
 
 
 def test_every_utility_table_has_both_references() -> None:
@@ -94,21 +96,20 @@ def test_every_utility_table_has_both_references() -> None:
             assert not re.search(r"[a-z]+_[a-z]+", table), "a column without a name for readers"
 
 
-@pytest.mark.parametrize("name", Constants.model_fields)
-def test_every_constant_has_a_row_with_its_own_reason(name: str) -> None:
-    page = constants_text(SEARCHED)
-    row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
-    described = Constants.model_fields[name].description
-    assert described
-    assert row.split(" | ")[-1][1:].removesuffix(" |") in described
+def test_every_constant_has_a_row_with_its_own_reason(kept: Kept) -> None:
+    lines = constants_text(kept("searches")).splitlines()
+    for name, field in Constants.model_fields.items():
+        row = next(line for line in lines if line.startswith(f"| `{name}` |"))
+        assert field.description, name
+        assert row.split(" | ")[-1][1:].removesuffix(" |") in field.description, name
 
 
-def test_only_development_seeds_chose() -> None:
-    require_development(row.seed for row in SEARCHED.rows)
+def test_only_development_seeds_chose(kept: Kept) -> None:
+    require_development(row.seed for row in kept("searches").rows)
 
 
-def test_every_moved_constant_stands_beside_its_default() -> None:
-    tables = constants_text(SEARCHED).split("### ")[1:]
+def test_every_moved_constant_stands_beside_its_default(kept: Kept) -> None:
+    tables = constants_text(kept("searches")).split("### ")[1:]
     assert [table.split()[0] for table in tables] == list(MOVED)
     assert all(table.count("(default)") == 1 for table in tables)
     usual = Constants().model_dump()

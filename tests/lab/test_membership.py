@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lab.conftest import Kept
 from longsynth.audit.attacks.membership import membership_scores
 from longsynth.reading.simulation import simulate, simulated_schema
 from longsynth_lab.experiments import MAIN, TRAIN_ON_REAL, Setting
 from longsynth_lab.measures import measured, run
 from longsynth_lab.membership import ATTACKS, NAME, Verdict, membership_text, verdicts
 from longsynth_lab.paper.section_v import further
-from longsynth_lab.results import Results, Row, read_results
+from longsynth_lab.results import Results, Row
 from longsynth_lab.trial import Trial, Use
 from longsynth_lab.versions import only
 
@@ -24,8 +25,8 @@ BUDGETS = {
 
 
 @pytest.fixture(scope="module")
-def stored() -> Results:
-    return only(read_results(ROOT / "lab/results/evidence.parquet"), [NAME])
+def stored(kept: Kept) -> Results:
+    return only(kept("evidence"), [NAME])
 
 
 def made_up(rng: np.random.Generator, **shift: float) -> Results:

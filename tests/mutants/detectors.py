@@ -20,7 +20,12 @@ DETECTORS = (
     Detector(
         "sensitivity",
         "how far one patient can move what is noised",
-        ("privacy/test_sensitivity.py", "privacy/test_radii.py", "privacy/test_neighbours.py"),
+        (
+            "privacy/test_sensitivity.py",
+            "privacy/test_radii.py",
+            "privacy/test_neighbours.py",
+            "codes/test_code_lines.py",
+        ),
         without=r"\[trust, (paper|reference|full), |no_replacement|blocks_of_counts_stay"
         r"|copula-score, (?!separate)|copula_score_attains",
     ),

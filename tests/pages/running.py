@@ -20,7 +20,7 @@ CHEAPER = {
     r"attack game( --.*)?": ["--method", "dp-markov"],  # a release says its method itself
     r"attack game.*": ["--trials", "10", "--opendp-trials", "10", "--jobs", "1"],
     r"audit .*": ["--bootstrap", "3"],
-    r"dossier .*": ["--redraws", "2"],
+    r"dossier .*": ["--redraws", "1"],
     r"bench population.*": ["--methods", "dp-markov", "--epsilon", "4"],
     r"bench population.* --out .*": ["--seeds", "1", "--train-patients", "60", "--jobs", "1"],
 }

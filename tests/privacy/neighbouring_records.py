@@ -68,6 +68,7 @@ def witnesses(schema: Schema) -> dict[str, Pair]:
         "strata": (someone(first=True), someone()),
         "lengths": (someone(length=0), someone()),
         "times": (someone(low), someone(high)),
+        "point masses": (someone(low), someone(high)),
         "values": (someone(high, observed=ordered), someone(low, observed=ordered)),
         "second": halves
         if narrow

@@ -46,7 +46,7 @@ from longsynth.schema.schema import Schema
 from longsynth.show.dossier.build import release_facts
 from longsynth.show.dossier.facts import generate_population
 from longsynth.show.dossier.page import public_page
-from longsynth.show.form_page import html_page, markdown_page
+from longsynth.show.pages import html_page, markdown_page
 from longsynth.system.errors import SchemaError
 from longsynth.system.text import cell, figure, markdown, shell
 from support import random_cohort, small_plan, small_schema, write_checked

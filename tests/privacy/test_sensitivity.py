@@ -32,7 +32,14 @@ from privacy.neighbouring_records import (
     witnesses,
 )
 from support import examples, one_patient, random_cohort, replaced, small_schema
-from ward import timed_ward_cohort, timed_ward_schema, ward_cohort, ward_schema
+from ward import (
+    PLANNED,
+    pointed_ward_schema,
+    timed_ward_cohort,
+    timed_ward_schema,
+    ward_cohort,
+    ward_schema,
+)
 
 SETTINGS = {
     "separate": small_schema(),
@@ -54,9 +61,19 @@ SETTINGS = {
     "as printed": small_schema(**dict(AS_PRINTED)),
     "ward as printed": ward_schema(constants=dict(AS_PRINTED)),
     "times": timed_ward_schema(),
+    "points": pointed_ward_schema(),
+    "visits": ward_schema(visits=PLANNED),
 }
 RESOLVED = {name: schema.resolved(100) for name, schema in SETTINGS.items()}
-OTHERS = {"one slot", "times", "one site", "little", "much"}  # nothing of which is trust's alone
+OTHERS = {
+    "one slot",
+    "times",
+    "points",
+    "visits",
+    "one site",
+    "little",
+    "much",
+}  # nothing of which is trust's alone
 METHODS: list[tuple[PrivateMethod, str]] = [(Trust(), s) for s in RESOLVED if s not in OTHERS]
 METHODS += [
     (method, setting)
@@ -65,9 +82,20 @@ METHODS += [
 ]
 IN_PASSES: list[tuple[PrivateMethod, str]] = [
     (CopulaScore(), setting)
-    for setting in ("separate", "full", "ward", "one slot", "one site", "little", "much", "times")
+    for setting in (
+        "separate",
+        "full",
+        "ward",
+        "one slot",
+        "one site",
+        "little",
+        "much",
+        "times",
+        "points",
+        "visits",
+    )
 ]
-METHODS += [(method, "times") for method in (Trust(), DPScore(), DPMarkov())]
+METHODS += [(m, s) for s in ("times", "points", "visits") for m in (Trust(), DPScore(), DPMarkov())]
 
 
 def named(method: PrivateMethod) -> str:
@@ -231,6 +259,15 @@ def test_two_patients_attain_the_sensitivity_of_times_to_event_and_of_counts_in_
         y = added(witnesses(schema)[name][1], schema, method)[name][1]
         assert squared_distance(x, y) == statistic.row_sensitivity_squared, name
         assert statistic.row_sensitivity_squared == {"times": 4, "strata": 6}[name]
+
+
+@pytest.mark.parametrize("method", [Trust(), DPScore(), DPMarkov(), CopulaScore()], ids=named)
+def test_two_patients_attain_the_sensitivity_of_point_masses(method: PrivateMethod) -> None:
+    schema = RESOLVED["points"]
+    (statistic, x), (_, y) = (
+        added(one, schema, method)["point masses"] for one in witnesses(schema)["point masses"]
+    )
+    assert squared_distance(x, y) == statistic.row_sensitivity_squared == 2 * 2 * 60**2
 
 
 def test_two_patients_reach_a_second_moments_bound_but_not_the_papers_which_is_larger() -> None:

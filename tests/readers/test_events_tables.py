@@ -8,8 +8,11 @@ import pyarrow as pa
 import pytest
 
 from longsynth.reading.cohort_folder import read_cohort
-from longsynth.system.errors import CohortError, SchemaError
+from longsynth.reading.importing import import_cohort
+from longsynth.schema.file import load_schema
+from longsynth.system.errors import Code, CohortError, SchemaError
 from readers.small_sources import FAHRENHEIT, imported, rows_of, write
+from refusals import refused
 
 SCHEMA: dict[str, Any] = {
     "longsynth": 1,
@@ -222,3 +225,45 @@ def test_two_units_of_one_wide_column_cannot_be_converted(tmp_path: Path) -> Non
 def test_a_folder_without_rows_over_time_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CohortError, match="has no events or observations"):
         imported("events", tables(tmp_path / "in"), tmp_path, SCHEMA_WIDE)
+
+
+CENSORED = """
+longsynth: 1
+name: follow-up
+slots: 2
+max_gap: 48
+outcomes:
+  - name: relapse
+    kind: time_to_event
+    unit: days
+    horizon: 100
+    column: relapsed
+    otherwise: last_visit
+    status: {column: ended, levels: [0, 1]}
+group: null
+variables:
+  - {name: hr, kind: continuous, bounds: [20, 300], bounds_from: a device}
+"""
+
+
+@pytest.mark.parametrize("form", ["events", "meds"])
+def test_the_time_of_a_censored_patient_comes_from_the_other_column(
+    tmp_path: Path, form: str
+) -> None:
+    (tmp_path / "schema.yaml").write_text(CENSORED)
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    (tables / "patients.csv").write_text(
+        "patient_id,relapsed,last_visit,ended\n1,30,70,1\n2,,80,0\n3,,,0\n"
+    )
+    (tables / "observations.csv").write_text("patient_id,time,hr\n1,0,80\n2,0,70\n3,0,75\n")
+    out = tmp_path / "out"
+    if form == "meds":
+        with refused(Code.MAPPING_UNUSABLE):
+            import_cohort("meds", str(tables), tmp_path / "schema.yaml", out)
+        return
+    import_cohort("events", str(tables), tmp_path / "schema.yaml", out)
+    _, cohort = read_cohort(out)
+    place = [v.name for v in load_schema(out / "schema.yaml").variables].index("relapse")
+    assert cohort.values[:2, 0, place].tolist() == [30.0, 80.0]
+    assert cohort.observed[:, 0, place].tolist() == [True, True, False]

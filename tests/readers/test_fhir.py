@@ -324,3 +324,20 @@ def test_a_first_mapping_comes_from_codes_and_units_and_imports(tmp_path: Path) 
     done = import_cohort("fhir", tmp_path / "in", tmp_path / "map.yaml", tmp_path / "out")
     assert done.patients == 3
     assert rows_of(tmp_path / "out")[0][1:4] == (0.0, 90.0, None)
+
+
+def test_medications_are_codes_given_in_slots(tmp_path: Path) -> None:
+    """Also by reference; a code that is in no public list is left out."""
+    other = concept(("urn:atc", "A10BA02"))
+    given = [
+        MEDICINE,
+        GIVEN | {"medicationReference": {"reference": "Medication/m1"}},
+        GIVEN | {"id": "x2", "medicationCodeableConcept": other},
+        GIVEN | {"id": "x3", "medicationCodeableConcept": concept(("urn:atc", "SECRET"))},
+    ]
+    codes = {"name": "drugs", "levels": ["urn:atc|A10BA02", "urn:atc|N02BE01"]}
+    codes |= {"cap": 2, "source": {"resource": "MedicationAdministration"}}
+    source = fhir(tmp_path / "in", resources() + given)
+    folder = imported("fhir", source, tmp_path, schema() | {"codes": [codes]})
+    drugs = [row[-1] for row in rows_of(folder) if row[-1] is not None]
+    assert sorted(drugs) == ["urn:atc|A10BA02", "urn:atc|N02BE01"]

@@ -1,7 +1,6 @@
 """Real open cohorts: counts and values agree with what DuckDB says of the same files."""
 
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from longsynth.reading.cohort_folder import CohortFolder
 from longsynth.reading.importing import import_cohort
+from longsynth_lab.outcomes import prepared
 
 COHORTS = Path(os.environ.get("LONGSYNTH_COHORTS", ""))
 SCHEMAS = Path(__file__).parents[2] / "examples" / "schemas"
@@ -34,7 +34,11 @@ TIDY = {
         name="icu", unit="hours", levels="[MICU, SICU, CSRU, CCU]", column="HR"
     ),
 }
-ANOTHER_STUDY_OF = {"pbc_survival": "pbc", "physionet2019_sepsis": "physionet2019_a"}
+ANOTHER_STUDY_OF = {
+    "pbc_survival": "pbc",
+    "physionet2012_outcomes": "physionet2012",
+    "physionet2019_sepsis": "physionet2019_a",
+}
 PATIENTS = {
     "pbc": "patients.parquet",
     "physionet2012": "patients.parquet",
@@ -79,19 +83,9 @@ def test_every_example_schema_imports_its_cohort(tmp_path: Path, name: str) -> N
     if not cohort.is_dir():
         pytest.skip(f"{cohort.name} is not among the open cohorts")
     listed = cohort / PATIENTS.get(cohort.name, "patients.parquet")
-    if name == "pbc_survival":
-        cohort = with_age_bands(cohort, tmp_path / "tables")
+    cohort = prepared(name, cohort, tmp_path / "tables")
     imported = import_cohort(form, str(cohort), SCHEMAS / f"{name}.yaml", tmp_path / "out")
     assert ask(f"SELECT count(*) FROM '{listed}'") == [(imported.patients,)]
-
-
-def with_age_bands(cohort: Path, out: Path) -> Path:
-    """Add the column that the example schema asks for."""
-    shutil.copytree(cohort, out)
-    ask(f"""COPY (SELECT *, CASE WHEN age < 45 THEN 'under 45' WHEN age < 60 THEN '45 to 59'
-        ELSE '60 and over' END AS age_band FROM '{cohort}/patients.parquet')
-        TO '{out}/patients.parquet' (FORMAT parquet)""")
-    return out
 
 
 @pytest.mark.parametrize(("name", "column"), [("pbc", "bili"), ("physionet2012", "HR")])

@@ -45,6 +45,26 @@ def settled(text: str) -> str:
     return re.sub(r" +# (?:CHECK|FILL IN).*", "", text)
 
 
+def test_fewer_digits_than_the_catalogue_expects_are_for_a_person_to_confirm(
+    tmp_path: Path,
+) -> None:
+    """The schema is released, and digits that were read from cells are not public."""
+    rows = [f"p{n};0{n}.02.2024;1{n},5;7{n},{n}" for n in range(1, 10)]
+    usual, whole = tmp_path / "usual.csv", tmp_path / "whole.csv"
+    usual.write_text("\n".join(["PatID;Datum;CRP;Gewicht (kg)", *rows]))
+    whole.write_text(usual.read_text().replace(",5;", ";"))
+    marked = {
+        path: [line for line in first_recipe([path]).splitlines() if "recorded in steps" in line]
+        for path in (usual, whole)
+    }
+    assert not marked[usual]
+    (line,) = marked[whole]
+    assert "c_reactive_protein" in line and "resolution: 1.0" in line and "# CHECK" in line
+    in_pounds = usual.read_text().replace("(kg)", "(lb)").replace(",5;", ";")
+    whole.write_text(in_pounds.replace("CRP", "Puls"))
+    assert "recorded in steps" not in first_recipe([whole])
+
+
 def imported(folder: Path, names: list[str], change: Callable[[str], str] = settled) -> Path:
     files, recipe = [folder / name for name in names], folder / "recipe.yaml"
     recipe.write_text(change(first_recipe(files)), encoding="utf-8")

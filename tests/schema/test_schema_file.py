@@ -354,9 +354,15 @@ def test_the_example_in_the_documentation_is_a_schema() -> None:
     )
     schema = parse_text(example, "docs/schema.md")
     used = {key for key in Schema.model_fields if re.search(rf"^{key}:", example, re.MULTILINE)}
-    assert used == set(Schema.model_fields) - {"source"}, "which has a page of its own"
+    assert used == set(Schema.model_fields) - {"source", "visits"}, "which have parts of their own"
     assert {v.kind for v in schema.variables} == {"continuous", "ordinal", "binary", "nominal"}
-    by_outcomes = {"role", "status", "otherwise", "origin"}  # which `outcomes` and `groups` write
+    by_outcomes = {
+        "role",
+        "status",
+        "otherwise",
+        "origin",
+        "bands",
+    }  # which `outcomes` and `groups` write
     shown = {key for v in schema.variables for key in v.model_fields_set} | {"source"} | by_outcomes
     assert shown == set(type(schema.variables[0]).model_fields), "every key of a variable"
     assert set(SlotRule.model_fields) == schema.slot_rule.model_fields_set

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from longsynth.audit.utility import FEW_EVENTS
 from longsynth.methods import DEFAULT
+from longsynth.schema.file import load_schema
 from longsynth_lab.evidence.comparison_tables import (
     CONDITIONS,
     FIDELITY,
@@ -15,10 +16,22 @@ from longsynth_lab.evidence.comparison_tables import (
     outcomes,
     table,
 )
-from longsynth_lab.evidence.comparisons import FRESH, LARGE, PBC, PHYSIONET, SMALL, attacks_on
+from longsynth_lab.evidence.comparisons import (
+    FRESH,
+    LARGE,
+    PBC,
+    PHYSIONET,
+    SMALL,
+    WITH,
+    WITHOUT,
+    attacks_on,
+    hints_on,
+)
 from longsynth_lab.evidence.rivals import SHOWN_EARLIER, family, verdicts
-from longsynth_lab.experiments import BASE_RATE
+from longsynth_lab.experiments import BASE_RATE, TRAIN_ON_REAL
 from longsynth_lab.labels import look, metric_head
+from longsynth_lab.measures import TOLD_APART
+from longsynth_lab.patients import CHECKOUT, OPEN_COHORTS, RECORDED, merges_readings
 from longsynth_lab.results import Results
 from longsynth_lab.seeds import looked_at
 from longsynth_lab.statistics import summary
@@ -89,8 +102,9 @@ ATTACKS = (
 )
 
 
-def real_text(results: Results) -> str:
-    """Return docs/real.md; every number and verdict comes from the results."""
+def real_text(results: Results, developed: Results) -> str:
+    """Return docs/real.md; every number and verdict comes from the results, `developed` on
+    development seeds."""
     wanted = [*REAL, *map(attacks_on, REAL)]
     found = only(results, wanted)
     parts = [
@@ -106,13 +120,15 @@ def real_text(results: Results) -> str:
     for cohort, title in REAL.items():
         if found.seeds(cohort):
             parts += [f"## {title}", *_cohort(found, cohort)]
+            parts += _hints(only(developed, [hints_on(cohort)]), cohort)
     return "\n\n".join(parts) + "\n"
 
 
 def _cohort(results: Results, cohort: str) -> Iterator[str]:
     splits = len(results.seeds(cohort))
-    draws = 1 + max(row.draw for row in results.rows if row.experiment == cohort)
-    yield f"{splits} splits, {draws} draws each. " + " ".join(in_short(results, cohort))
+    yield f"{splits} splits, {draws_of(results, cohort)} draws each. " + " ".join(
+        in_short(results, cohort)
+    )
     yield f"**Earlier looks at these patients.** {looked_at()[cohort]}"
     yield "### AUPRC against DP-Markov and its variants"
     yield from _beside_markov(results, cohort)
@@ -127,6 +143,58 @@ def _cohort(results: Results, cohort: str) -> Iterator[str]:
     yield "### Attacks"
     heads = {metric: metric_head(metric) for metric in ATTACKS}
     yield table(results, attacks_on(cohort), heads, intervals=(*ATTACKS[:2], ATTACKS[-1]))
+
+
+def _hints(results: Results, cohort: str) -> Iterator[str]:
+    """How well trees tell real from synthetic patients, without and with hints in the schema."""
+    name, recorded = hints_on(cohort), RECORDED[cohort]
+    if not results.rows:
+        return
+    steps = ", ".join(f"{variable} {step:g}" for variable, step in recorded.steps.items())
+    first = " and the first visit is at time zero" if recorded.first == "zero" else ""
+    last = merges_readings(load_schema(CHECKOUT / OPEN_COHORTS[cohort].schema))
+    yield "### Real against synthetic, without and with hints"
+    yield (
+        "Boosted trees try to tell held-out real patients from synthetic ones by summaries of "
+        "their records: AUC, 0.5 is best. *With hints*, the schema also says how values are "
+        "recorded "
+        f"(`resolution`: {steps}){first}."
+        + (" A slot then has its last reading instead of a mean." if last else "")
+        + f" {len(results.seeds(name))} splits of development seeds, {draws_of(results, name)} "
+        "draws each; 95 % t intervals over splits. Real patients against other real patients: "
+        + f"{_real_against_real(results, name)}. By one variable alone, a number well below 0.5 "
+        "also shows a difference: equal records share a fold, so a whole number that a fold never "
+        f"trained on is taken for synthetic. {recorded.remark}".rstrip()
+    )
+    epsilons = list(dict.fromkeys(label.partition(",")[0] for label in results.settings(name)))
+    rows = [("All summaries", TOLD_APART)] + [
+        (metric.removeprefix(f"{TOLD_APART}_").replace("_", " "), metric)
+        for metric in dict.fromkeys(row.metric for row in results.rows)
+        if metric.startswith(f"{TOLD_APART}_")
+    ]
+    body = []
+    for title, metric in rows:
+        cells = []
+        for epsilon in epsilons:
+            pair = [
+                results.by_seed(name, DEFAULT, f"{epsilon}, {hinted}", metric)
+                for hinted in (WITHOUT, WITH)
+            ]
+            gap = summary([pair[1][seed] - pair[0][seed] for seed in pair[0]])
+            cells += [number(summary(list(found.values())).mean) for found in pair]
+            cells.append(f"{gap.mean:+.3f} ({interval(gap, 3, '+')})")
+        body.append((title, *cells))
+    head = [f"{what}, ε = {e}" for e in epsilons for what in (WITHOUT, WITH, "difference")]
+    yield markdown_body(Table("", "", ("By", *head), tuple(body), strong=("All summaries",)))
+
+
+def draws_of(results: Results, experiment: str) -> int:
+    return 1 + max(row.draw for row in results.rows if row.experiment == experiment)
+
+
+def _real_against_real(results: Results, experiment: str) -> str:
+    found = results.values(experiment, TRAIN_ON_REAL, results.settings(experiment)[0], TOLD_APART)
+    return number(summary(found).mean)
 
 
 def _beside_markov(results: Results, cohort: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from longsynth.methods import DEFAULT
 from longsynth.privacy.budget import Accounting
 from longsynth_lab.experiments import BASELINES, PRIVATE, Experiment, Setting, membership_experiment
+from longsynth_lab.patients import AS_RECORDED
 from longsynth_lab.variants import MOVED, ablated, moved, searched
 
 ACCOUNTING: Accounting = "gaussian"
@@ -22,6 +23,7 @@ SMALL, LARGE = "simulated 504", "simulated 5000"
 PHYSIONET, HELD_OUT, PBC = "physionet2012", "physionet2012 held out", "pbc"
 ABLATION, MEMBERSHIP, LARGEST = "ablation", "membership", "largest budget"
 CONSTANTS = "constants"
+WITHOUT, WITH = "without hints", "with hints"
 STRESSES = ("two factors", "wrong references", "bounds only")
 HARDLY_ANY_NOISE = 100.0  # the largest ε that a plan takes: what is left is the model
 
@@ -53,6 +55,28 @@ def attacks_on(cohort: str) -> str:
     return f"attacks on {cohort}"
 
 
+def hints_on(cohort: str) -> str:
+    return f"hints on {cohort}"
+
+
+def hints(cohort: str, seeds: tuple[int, ...]) -> Experiment:
+    """The default method with the schema as it was, and with how the cohort is recorded."""
+    sources = {WITHOUT: cohort, WITH: AS_RECORDED[cohort]}
+    return Experiment(
+        hints_on(cohort),
+        "Do public facts on how values are recorded make patients harder to tell from real ones?",
+        (DEFAULT,),
+        seeds,
+        {
+            f"{epsilon}, {hinted}": setting
+            for hinted, source in sources.items()
+            for epsilon, setting in settings(source, (4.0, 12.0)).items()
+        },
+        ("telling apart", "telling apart by variable"),
+        draws=3,
+    )
+
+
 def search(method: str, seeds: tuple[int, ...]) -> Experiment:
     """Every variant of a rival on development seeds."""
     return Experiment(
@@ -67,7 +91,8 @@ def search(method: str, seeds: tuple[int, ...]) -> Experiment:
 
 
 def searches(seeds: tuple[int, ...]) -> tuple[Experiment, ...]:
-    """Return the experiments for development seeds: searches, and the effect of each constant."""
+    """Return the experiments for development seeds: searches, and the effects of each constant and
+    of hints in a schema."""
     constants = Experiment(
         CONSTANTS,
         "What does each public constant of the paper's method do?",
@@ -77,7 +102,8 @@ def searches(seeds: tuple[int, ...]) -> tuple[Experiment, ...]:
         CHOSEN_BY,
         draws=2,
     )
-    return *(search(method, seeds) for method in (*RIVALS, DEFAULT)), constants
+    chosen = (search(method, seeds) for method in (*RIVALS, DEFAULT))
+    return *chosen, constants, *(hints(cohort, seeds) for cohort in (PBC, PHYSIONET))
 
 
 def evidence(

@@ -78,6 +78,22 @@ MARGINALS: dict[str, Setting] = {  # of `independent`
     BY_STRATUM: Setting(constants=PAPER_CHOICES[BY_STRATUM]),
 }
 CANARIES = {"4 copies": 4, "1 copy": 1, "no canary": 0}
+REPEATS, NOISE_DRAWS = "repeats", 10
+
+
+def repeats(seeds: Iterable[int] = SEEDS, draws: int = NOISE_DRAWS) -> Experiment:
+    """The private methods of the comparison again, with new noise and new synthetic patients for
+    the same training patients."""
+    return Experiment(
+        REPEATS,
+        "How much does another draw of noise change?",
+        PRIVATE,
+        tuple(seeds),
+        {MAIN: PRINTED},
+        QUALITY,
+        references=False,
+        draws=draws,
+    )
 
 
 def paper_study(

@@ -1,10 +1,11 @@
 """docs/study-results.md: the study's numbers next to the paper's, from a stored result file."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from longsynth.audit.classifiers import INVERSE_PENALTY
-from longsynth_lab.experiments import MAIN, METHODS, TRAIN_ON_REAL
-from longsynth_lab.labels import look
+from longsynth_lab.experiments import MAIN, METHODS, PRIVATE, PROPOSED, TRAIN_ON_REAL
+from longsynth_lab.labels import look, metric_head
 from longsynth_lab.paper import study_tables
 from longsynth_lab.paper.beside_published import (
     beside,
@@ -31,10 +32,12 @@ from longsynth_lab.paper.study_tables import (
     statistics,
 )
 from longsynth_lab.results import Results
-from longsynth_lab.tables import Table, markdown_body
+from longsynth_lab.statistics import summary
+from longsynth_lab.tables import Table, markdown_body, number
 from longsynth_lab.versions import ONE_BUDGET_PER_SETTING, require_one
 
 COMMAND = "make paper"
+NOTHING = Results(())
 PLACEHOLDER = (
     "# Results of the study\n\n"
     f"This version has not been measured yet. `{COMMAND}` runs the study and writes this page.\n"
@@ -65,9 +68,10 @@ def needed(results: Results) -> Results:
     )
 
 
-def study_text(results: Results) -> str:
+def study_text(results: Results, repeated: Results = NOTHING) -> str:
     """Return the page; every number in it is computed from the results or is the paper's."""
-    require_one(results, ONE_BUDGET_PER_SETTING, COMMAND)
+    compared = (replace(row, experiment="comparison") for row in repeated.rows)
+    require_one(Results((*results.rows, *compared)), ONE_BUDGET_PER_SETTING, COMMAND)
     seeds = ", ".join(map(str, results.seeds("comparison")))
     delta = f"{PRINTED.delta:g}".replace("e-0", "e-")
     parts = [
@@ -84,7 +88,10 @@ def study_text(results: Results) -> str:
         "excludes zero or, if the paper gives no standard deviation, that its number lies outside "
         "our interval.",
         "## Summary",
-        "\n".join(f"- {claim}" for claim in (*claims(results), *_differences(results))),
+        "\n".join(
+            f"- {claim}"
+            for claim in (*claims(results), *_repeated(results, repeated), *_differences(results))
+        ),
         "Our simulator follows the paper's description, since the paper comes without code, so "
         "absolute numbers need not agree. Each test part has about ten events, so an interval "
         "that contains zero says little. [The page on simulated patients](population.md) uses "
@@ -92,6 +99,7 @@ def study_text(results: Results) -> str:
         "## Comparison",
         main(results).caption,
         markdown_body(main(results)),
+        *_repeats_part(results, repeated),
         "## Our numbers and the paper's main table",
         *(block for metric in BESIDE for block in beside(results, metric)),
         "## Numbers from the paper's text",
@@ -134,6 +142,52 @@ def study_text(results: Results) -> str:
         "\n".join(f"- {sentence}" for sentence in contradictions(results)),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _means(results: Results, repeated: Results, method: str, metric: str) -> list[float]:
+    """The mean over seeds in the study's run, and then in each repetition."""
+    draws: dict[int, list[float]] = {}
+    for row in repeated.rows:
+        if (row.method, row.metric) == (method, metric):
+            draws.setdefault(row.draw, []).append(row.value)
+    own = summary(results.values("comparison", method, MAIN, metric)).mean
+    return [own, *(summary(draws[draw]).mean for draw in sorted(draws))]
+
+
+def _repeated(results: Results, repeated: Results) -> Iterator[str]:
+    """Where the study's own run lies among the repetitions."""
+    if repeated.rows:
+        own, *others = _means(results, repeated, PROPOSED, "auprc")
+        above = sum(other > own for other in others)
+        yield (
+            f"The noise has no seed, and another draw of it changes the result. With "
+            f"{len(others)} other draws for the same patients, the AUPRC of "
+            f"{look(PROPOSED).label} was {number(summary(others).mean)} on average, from "
+            f"{number(min(others))} to {number(max(others))}. {above} of them gave more than this "
+            "run."
+        )
+
+
+def _repeats_part(results: Results, repeated: Results) -> Iterator[str]:
+    if not repeated.rows:
+        return
+    runs = len({row.draw for row in repeated.rows})
+    yield "## Other draws of noise"
+    yield (
+        "The interval of a mean over seeds includes the noise of one draw per seed. Here the "
+        f"comparison of the private methods was repeated {runs} times, with new noise and new "
+        "synthetic patients for the same training patients. Each cell is the mean over seeds in "
+        "the run above, then the mean of the repetitions with their lowest and highest."
+    )
+    body = []
+    for method in PRIVATE:
+        cells = []
+        for metric in BESIDE:
+            own, *others = _means(results, repeated, method, metric)
+            spread = f"{number(min(others))} to {number(max(others))}"
+            cells.append(f"{number(own)}; {number(summary(others).mean)} ({spread})")
+        body.append((look(method).label, *cells))
+    yield markdown_body(Table("", "", ("Method", *map(metric_head, BESIDE)), tuple(body)))
 
 
 def _differences(results: Results) -> Iterator[str]:

@@ -1,4 +1,5 @@
-"""Classifiers: the two models behind every utility metric. One thread, fixed seeds."""
+"""Two models for yes or no, and two for numbers. Times to event have their own, in cox.py. One
+thread, fixed seeds."""
 
 import warnings
 from collections.abc import Callable
@@ -12,6 +13,8 @@ from longsynth.system.workers import single_thread
 
 ModelName = Literal["logistic", "boosted"]
 MODELS: tuple[ModelName, ...] = ("logistic", "boosted")
+NumberModel = Literal["linear", "boosted"]
+NUMBER_MODELS: tuple[NumberModel, ...] = ("linear", "boosted")
 INVERSE_PENALTY = 0.03  # C on standardised summaries: the best of six on simulated patients
 BINS = 64  # of each summary, for the trees
 
@@ -44,6 +47,21 @@ def probability_of(
         return np.asarray(fitted.predict_proba(prepare(features, asked))[:, 1], dtype=np.float64)
 
 
+def fitted_number(
+    model: NumberModel, features: Floats, number: Floats, weight: Floats, asked: Floats
+) -> Floats:
+    """Train on weighted patients and return the expected number for others."""
+    kept = weight > 0
+    features, number, weight = features[kept], number[kept], weight[kept]
+    if not len(number) or np.ptp(number) == 0:
+        return np.full(len(asked), float(number.mean()) if len(number) else 0.0)
+    require_sklearn()
+    prepare, make = (_standardised, _ridge) if model == "linear" else (_binned, _boosted_number)
+    with single_thread():
+        fitted = make().fit(prepare(features, features), number, sample_weight=weight)
+        return np.asarray(fitted.predict(prepare(features, asked)), dtype=np.float64)
+
+
 def require_sklearn() -> None:
     try:
         import sklearn  # noqa: F401
@@ -73,16 +91,31 @@ def _logistic() -> Any:
     return LogisticRegression(C=INVERSE_PENALTY, solver="newton-cholesky", max_iter=200)
 
 
+def _ridge() -> Any:
+    from sklearn.linear_model import Ridge
+
+    return Ridge(alpha=1 / INVERSE_PENALTY)
+
+
 def _boosted() -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    return HistGradientBoostingClassifier(
-        learning_rate=0.08,
-        max_iter=60,
-        max_bins=BINS,
-        max_leaf_nodes=6,
-        min_samples_leaf=15,
-        l2_regularization=5.0,
-        early_stopping=False,
-        random_state=0,
-    )
+    return HistGradientBoostingClassifier(**TREES)
+
+
+def _boosted_number() -> Any:
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    return HistGradientBoostingRegressor(**TREES)
+
+
+TREES: dict[str, Any] = {
+    "learning_rate": 0.08,
+    "max_iter": 60,
+    "max_bins": BINS,
+    "max_leaf_nodes": 6,
+    "min_samples_leaf": 15,
+    "l2_regularization": 5.0,
+    "early_stopping": False,
+    "random_state": 0,
+}

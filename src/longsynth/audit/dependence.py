@@ -195,13 +195,16 @@ def _row_error(real: Floats, synthetic: Floats) -> float:
     return float((rows * visits).sum() / visits.sum())
 
 
-def real_vs_synthetic(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:
-    """Cross-validated AUC of a boosted classifier on summaries, event, group and site.
+def real_vs_synthetic(
+    schema: Schema, real: Trajectories, synthetic: Trajectories, columns: slice = slice(None)
+) -> Measure:
+    """Cross-validated AUC of a boosted classifier on summaries, event, group and site, or on some
+    of these columns.
 
     Each cohort has the same total weight in training. The folds are made once: bootstrap weights
     count the patients evaluated, not those trained on.
     """
-    features = np.vstack([_features(schema, real), _features(schema, synthetic)])
+    features = np.vstack([_features(schema, cohort)[:, columns] for cohort in (real, synthetic)])
     label = np.repeat([0, 1], [real.patients, synthetic.patients])
     weight = np.concatenate([np.ones(real.patients), weights(synthetic)])
     ranking = Ranking(label, _out_of_fold(features, label, weight))

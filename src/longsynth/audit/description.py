@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from longsynth.audit.cox import incidence
+from longsynth.schema.outcomes import Outcome
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import LABEL_ORDER, Schema
 from longsynth.schema.variable import Variable
@@ -26,6 +28,7 @@ def describe(schema: Schema, patients: Trajectories, *, along: bool = True) -> d
         "gaps": _gaps(schema, view),
         "lengths": _lengths(schema, view),
         "strata": _strata(schema, view),
+        "times": [_times(schema, view, o) for o in schema.outcomes if o.kind == "time_to_event"],
         "correlations": _correlations(schema, view),
         "autocorrelations": _autocorrelations(schema, view) if along else {},
     }
@@ -155,6 +158,20 @@ def _strata(schema: Schema, view: _View) -> dict[str, Any]:
         **{w: shares(view.labels[w].astype(np.int64), weight, n) for w, n in counts.items()},
         "rates": {name: rounded(np.array([rate]))[0] for name, rate in rates.items()},
     }
+
+
+def _times(schema: Schema, view: _View, outcome: Outcome) -> dict[str, Any]:
+    """The share of patients who ended in each way, by time; censored patients are accounted for."""
+    assert outcome.variable is not None and outcome.levels is not None  # for mypy
+    known = view.observed[:, 0, outcome.variable]
+    status = view.labels["event"]
+    if outcome.status is not None:
+        known = known & view.observed[:, 0, outcome.status]
+        status = view.values[:, 0, outcome.status].round()
+    at = np.linspace(0.0, schema.variables[outcome.variable].bounds[1], MOST_BINS + 1)
+    time, weight = view.values[:, 0, outcome.variable][known], view.weight[known]
+    curves = incidence(time, status[known].astype(np.int64), weight, len(outcome.levels) - 1, at)
+    return {"at": rounded(at), "curves": [rounded(curve) for curve in curves]}
 
 
 def _correlations(schema: Schema, view: _View) -> dict[str, Any]:

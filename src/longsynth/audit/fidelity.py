@@ -14,6 +14,7 @@ from longsynth.audit.dependence import (
 )
 from longsynth.audit.marginals import (
     Comparison,
+    codes,
     gaps,
     marginals,
     missingness,
@@ -118,6 +119,34 @@ FIDELITY = [
         visit_counts,
         short="Visit count error[, event <event>]",
         undefined="one of the cohorts has nobody with this outcome",
+    ),
+    _error(
+        "code_prevalence_error",
+        "codes, share of patients",
+        "The mean absolute difference, over the codes of all lists, in the share of patients who "
+        "ever have the code.",
+        codes,
+        short="Code prevalence error",
+        shown="dossier",
+    ),
+    _error(
+        "code_pair_error",
+        "codes, pairs",
+        "The mean absolute difference, over all pairs of codes, in the share of patients who have "
+        "both.",
+        codes,
+        short="Code pair error",
+        shown="dossier",
+    ),
+    _error(
+        "code_event_error",
+        "codes, dependence on the event",
+        "The mean absolute difference, over codes, in how much more common the code is with the "
+        "event than without.",
+        codes,
+        short="Code event error",
+        undefined="one of the cohorts has one outcome only",
+        shown="dossier",
     ),
     Metric(
         "real_vs_synthetic_auc",

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longsynth.reading.cohort_folder import read_cohort
-from longsynth.reading.frames import arrow_table, cohort_folder_of
+from longsynth.reading.cohort_folder import arrow_table, cohort_folder_of, read_cohort
 from longsynth.reading.parquet import column_types
 from longsynth.reading.records import Cohort
 from longsynth.reading.split import shared_patients
@@ -101,6 +100,8 @@ def _facts(schema: Schema) -> dict[str, object]:
         **{f"{v.name} with transform": v.transform for v in schema.variables},
         **{f"{v.name} with levels": list(v.levels or ("none",)) for v in schema.variables},
         **{f"{v.name} measured": _measured(v.static) for v in schema.variables},
+        **{f"{c.name} with codes": list(c.levels) for c in schema.codes},
+        "lists of codes": [c.name for c in schema.codes],
         "sites": list(schema.sites),
         "slots": schema.slots,
         "max_gap": schema.max_gap,

@@ -7,13 +7,14 @@ weights.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from longsynth.audit.view import clipped, level_codes, level_count, summed, view
-from longsynth.schema.record import Trajectories
+from longsynth.schema.record import Trajectories, given_codes
 from longsynth.schema.schema import Schema
-from longsynth.system.arrays import Floats, Ints
+from longsynth.system.arrays import Bools, Floats, Ints
 
 Measure = Callable[[Floats, Floats], dict[str, float]]  # weights of real and synthetic patients
 Comparison = Callable[[Schema, Trajectories, Trajectories], Measure]
@@ -72,6 +73,49 @@ class Tables:
         return float(np.abs(real / real.sum() - synthetic / synthetic.sum()).sum() / 2)
 
 
+def codes(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:
+    """Compare who ever has which code of a public list, which two come together, and how much more
+    common each is with the event; nothing without codes. All codes of a real patient count."""
+    cohorts = [(ever_codes(schema, c), c.event > 0) for c in (real, synthetic)]
+    pairs = np.triu_indices(len(schema.code_names), 1)
+
+    def of_one(ever: Any, event: Bools, weight: Floats) -> dict[str, Floats]:
+        shares = [_shares(ever, np.where(who, weight, 0.0)) for who in (event, ~event)]
+        total = max(float(weight.sum()), 1e-300)
+        together = (ever.T @ ever.multiply((weight / total)[:, None])).toarray()
+        return {
+            "code_prevalence_error": _shares(ever, weight),
+            "code_pair_error": together[pairs],
+            "code_event_error": shares[0] - shares[1],
+        }
+
+    def measure(*weights: Floats) -> dict[str, float]:
+        if not schema.codes:
+            return {}
+        one, other = (of_one(*c, w) for c, w in zip(cohorts, weights, strict=True))
+        return {name: float(np.abs(one[name] - other[name]).mean()) for name in one}
+
+    return measure
+
+
+def ever_codes(schema: Schema, cohort: Trajectories) -> Any:
+    """(n, C), sparse: 1 where a patient ever has a code."""
+    from scipy.sparse import csr_array
+
+    patient, slot, code = given_codes(cohort.codes)
+    used = slot < cohort.length[patient]
+    shape, places = (cohort.patients, len(schema.code_names)), (patient[used], code[used])
+    ever = csr_array((np.ones(int(used.sum())), places), shape=shape)
+    ever.sum_duplicates()
+    ever.data[:] = 1.0
+    return ever
+
+
+def _shares(ever: Any, weight: Floats) -> Floats:
+    total = float(weight.sum())
+    return np.asarray(ever.T @ weight) / total if total > 0 else np.full(ever.shape[1], np.nan)
+
+
 def mean_of_known(values: list[float]) -> float:
     known = [value for value in values if np.isfinite(value)]
     return float(np.mean(known)) if known else np.nan
@@ -83,8 +127,7 @@ def marginals(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Me
     pairs = zip(_observations(schema, real), _observations(schema, synthetic), strict=True)
     for variable, ((a, of_a), (b, of_b)) in zip(schema.variables, pairs, strict=True):
         if variable.kind == "continuous":
-            single = Samples(_single(a), of_a, _single(b), of_b)
-            distances[variable.name] = single.kolmogorov_smirnov
+            distances[variable.name] = Samples(a, of_a, b, of_b).kolmogorov_smirnov
         else:
             codes = level_codes(variable, a), of_a, level_codes(variable, b), of_b
             distances[variable.name] = Tables(level_count(variable), *codes).total_variation
@@ -106,11 +149,6 @@ def _observations(schema: Schema, cohort: Trajectories) -> list[tuple[Floats, In
         (values[:, :, v][observed[:, :, v]], np.nonzero(observed[:, :, v])[0])
         for v in range(len(schema.variables))
     ]
-
-
-def _single(values: Floats) -> Floats:
-    """Values as a file of single precision holds them: else its 0.4 would not be ours."""
-    return values.astype(np.float32).astype(np.float64)
 
 
 def gaps(schema: Schema, real: Trajectories, synthetic: Trajectories) -> Measure:

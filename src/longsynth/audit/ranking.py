@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from longsynth.audit.view import summed
-from longsynth.system.arrays import Floats, Ints, sizes_only
+from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 
 BINS = 10  # of equal width, for calibration
 WILDEST = 50.0  # a slope or intercept beyond this has no finite optimum to converge to
@@ -55,6 +55,16 @@ class Ranking:
         hits, all_ = np.cumsum(positive[::-1]), np.cumsum((positive + negative)[::-1])
         precision = hits / np.where(all_ > 0, all_, 1.0)
         return float((positive[::-1] * precision).sum() / hits[-1])
+
+    def missed(self, weight: Floats, rows: Bools, alerted: float) -> float:
+        """The share of the events among `rows` that get no alert, if this share of all patients
+        does, highest scores first. Patients with equal scores share what is left of it."""
+        everybody = np.add(*self.tallies(weight))[::-1]
+        before = np.cumsum(everybody) - everybody
+        left = np.maximum(alerted * everybody.sum() - before, 0.0)
+        reached = np.minimum(left / np.where(everybody > 0, everybody, 1.0), 1.0)
+        events = self.tallies(weight * rows)[0][::-1]
+        return float(1 - (events * reached).sum() / events.sum()) if events.sum() > 0 else np.nan
 
 
 def ece(event: Ints, probability: Floats, weight: Floats) -> float:

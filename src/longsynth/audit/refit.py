@@ -42,7 +42,7 @@ class Refit:
 def canary_record(schema: Schema) -> Cohort:
     """One patient at the public bounds in every slot, high and low in turn by variable (the last or
     first of unordered levels), always observed, with the longest gaps: no real patient is like
-    that."""
+    that. It has every code in every slot."""
     bounds = [v.bounds[1 - i % 2] for i, v in enumerate(schema.variables)]
     shape = (1, schema.slots, len(bounds))
     return Cohort(
@@ -53,6 +53,7 @@ def canary_record(schema: Schema) -> Cohort:
         group=np.array([1]),
         event=np.array([1]),
         site=np.array([len(schema.sites) - 1]),
+        codes=np.packbits(np.ones((1, schema.slots, len(schema.code_names)), bool), axis=-1),
     )
 
 

@@ -6,10 +6,13 @@ from longsynth.audit.attacks.canary import CANARIES
 from longsynth.audit.attacks.membership import MEMBERSHIP
 from longsynth.audit.fidelity import FIDELITY
 from longsynth.audit.metric import Metric, Shown, metric_named
-from longsynth.audit.utility import SUBGROUPS, UTILITY
+from longsynth.audit.regression import NUMBERS
+from longsynth.audit.subgroups import SUBGROUPS
+from longsynth.audit.survival import SURVIVAL
+from longsynth.audit.utility import UTILITY
 
 SECTIONS: dict[str, tuple[list[Metric], ...]] = {
-    "utility": (UTILITY,),
+    "utility": (UTILITY, NUMBERS, SURVIVAL),
     "subgroups": (SUBGROUPS,),
     "fidelity": (FIDELITY,),
     "attacks": (MEMBERSHIP, ATTRIBUTE),

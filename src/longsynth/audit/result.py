@@ -21,8 +21,9 @@ class Source:
     """Where a score comes from."""
 
     row: str  # what was evaluated, in words
-    model: str = ""  # the classifier, if there is one
+    model: str = ""  # what predicted, if anything did
     weighted: bool = True  # whether synthetic weights counted
+    outcome: str = ""  # what was predicted: the name of a target; "": the row is about none
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class ScoreRow:
 class AuditResult:
     schema: Schema
     rows: list[ScoreRow]
-    predictions: dict[Source, Predictions]
+    predictions: dict[Source, Predictions]  # of outcomes with levels
     patients: dict[str, int]  # per cohort, train to control
     bootstrap: int
     refitted: str = ""  # the mechanism that was fitted again with canaries; "": none was
@@ -55,14 +56,22 @@ class AuditResult:
             if row.section == section and row.source == source
         }
 
-    def sources(self, section: str) -> list[Source]:
-        return list(dict.fromkeys(row.source for row in self.rows if row.section == section))
+    def sources(self, section: str, outcome: str | None = None) -> list[Source]:
+        """The rows of a section, of one outcome or of all."""
+        listed = dict.fromkeys(row.source for row in self.rows if row.section == section)
+        return [source for source in listed if outcome in (None, source.outcome)]
+
+    @property
+    def outcomes(self) -> list[str]:
+        """What was predicted, the primary outcome first."""
+        return list(dict.fromkeys(source.outcome for source in self.sources("utility")))
 
     def tidy(self) -> list[dict[str, Any]]:
         """Return one flat record per score; undefined values are None."""
         return [
             {
                 "section": row.section,
+                "outcome": row.source.outcome,
                 "row": row.source.row,
                 "model": row.source.model,
                 "weighted": row.source.weighted,

@@ -1,12 +1,12 @@
-"""Utility: is a model trained on synthetic patients any good for real ones, in both groups and at
-every site?"""
+"""Utility: is a model trained on synthetic patients any good for real ones? Here for outcomes with
+levels; regression.py has numbers, survival.py times to event, subgroups.py whom models serve."""
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from longsynth.audit.classifiers import fitted_probability
+from longsynth.audit.classifiers import ModelName, fitted_probability
 from longsynth.audit.metric import Metric, Score, scored
 from longsynth.audit.ranking import (
     Predictions,
@@ -15,13 +15,13 @@ from longsynth.audit.ranking import (
     calibration_slope,
     ece,
 )
-from longsynth.audit.view import summaries, weights
+from longsynth.audit.targets import Patients, Target, targets_of
+from longsynth.audit.view import weights
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
+from longsynth.system.arrays import Floats, Ints, sizes_only
 
 FEW_EVENTS = 10  # below this a ranking metric says next to nothing
-GROUPS = ("group0", "group1")
 
 
 class Ranked(NamedTuple):
@@ -112,30 +112,47 @@ def train_and_predict(
     train: Trajectories,
     test: Trajectories,
     *,
-    model: Literal["logistic", "boosted"] = "logistic",
+    model: ModelName = "logistic",
     weighted: bool = True,
 ) -> Predictions:
-    """Train on the summaries of one cohort and predict another's events.
+    """Train on one cohort and predict the first outcome of another that has levels."""
+    target = next(t for t in targets_of(schema) if t.task == "classification")
+    cohorts = Patients(schema, train), Patients(schema, test)
+    return classified(target, *cohorts, model=model, weighted=weighted)
+
+
+def classified(
+    target: Target, train: Patients, test: Patients, *, model: ModelName | None, weighted: bool
+) -> Predictions:
+    """Predict the level of test patients. Without a model, predict the rate of the training cohort
+    for everyone: the floor of every table.
 
     Weights count in training only: test patients are real and count one each. A training cohort
     with one class predicts its base rate.
     """
-    weight = weights(train) if weighted else np.ones(train.patients)
-    probability = fitted_probability(
-        model, summaries(schema, train), train.event, weight, summaries(schema, test)
-    )
-    return Predictions(test.event, probability, test.group, test.site)
+    given, asked = train.actual(target), test.actual(target)
+    weight = np.where(given.known, train.weight if weighted else 1.0, 0.0)
+    if model is None:
+        rate = float(np.average(given.value, weights=weight)) if weight.any() else 0.5
+        probability = np.full(len(asked.value), rate)
+    else:
+        event = given.value.astype(np.int64)
+        features = train.predictors(target), test.predictors(target)
+        probability = fitted_probability(model, features[0], event, weight, features[1])
+    rows, cohort = asked.known, test.cohort
+    event = asked.value.astype(np.int64)
+    return Predictions(event[rows], probability[rows], cohort.group[rows], cohort.site[rows])
 
 
 def base_rate(train: Trajectories, test: Trajectories) -> Predictions:
-    """Predict the training cohort's event rate for everyone: the floor of every table."""
+    """Predict the training cohort's event rate for everyone."""
     rate = float(np.average(train.event, weights=weights(train)))
     return Predictions(test.event, np.full(test.patients, rate), test.group, test.site)
 
 
 def utility_scores(predictions: Predictions, *, bootstrap: int = 0, seed: int = 0) -> list[Score]:
     """Score predictions. Intervals resample the test patients; the model stays as trained."""
-    ranked = _ranked(predictions)
+    ranked = ranked_of(predictions)
     return scored(
         lambda weight: {metric.name: metric.compute(ranked, weight) for metric in UTILITY},
         (len(predictions.event),),
@@ -146,7 +163,7 @@ def utility_scores(predictions: Predictions, *, bootstrap: int = 0, seed: int = 
     )
 
 
-def _ranked(predictions: Predictions) -> Ranked:
+def ranked_of(predictions: Predictions) -> Ranked:
     event, probability = predictions.event, predictions.probability
     return Ranked(event, probability, Ranking(event, probability))
 
@@ -171,109 +188,3 @@ def _utility_notes(predictions: Predictions) -> Callable[[str, float], str]:
 def too_few(events: int) -> str:
     plural = "event" if events == 1 else "events"
     return f"only {events} {plural}: too few for a conclusion" if events < FEW_EVENTS else ""
-
-
-def subgroup_scores(
-    schema: Schema, predictions: Predictions, *, bootstrap: int = 0, seed: int = 0
-) -> list[Score]:
-    """Score each group, the worst one, their gap, and each group at each site.
-
-    The average precision of guessing is the group's own event rate: two groups with different event
-    rates differ in average precision even under equal skill.
-    """
-    parts = _parts(schema, predictions)
-    events = {name: int(predictions.event[rows].sum()) for name, rows in parts.items()}
-    ranked = _ranked(predictions)
-    computations = dict.fromkeys(metric.compute for metric in SUBGROUPS)
-
-    def statistic(weight: Floats) -> dict[str, float]:
-        values: dict[str, float] = {}
-        for compute in computations:
-            values |= compute(ranked, parts, weight)
-        return values
-
-    return scored(
-        statistic,
-        (len(predictions.event),),
-        SUBGROUPS,
-        bootstrap=bootstrap,
-        seed=seed,
-        notes=_subgroup_notes(events),
-    )
-
-
-def _parts(schema: Schema, predictions: Predictions) -> dict[str, Bools]:
-    parts = {name: predictions.group == g for g, name in enumerate(GROUPS)}
-    if len(schema.sites) > 1:
-        for g, name in enumerate(GROUPS):
-            for s, site in enumerate(schema.sites):
-                chosen = (predictions.group == g) & (predictions.site == s)
-                parts[f"{name}_site_{site}"] = chosen
-    return parts
-
-
-def _by_part(ranked: Ranked, parts: dict[str, Bools], weight: Floats) -> dict[str, float]:
-    auprc = {name: ranked.ranking.auprc(weight * rows) for name, rows in parts.items()}
-    ece_ = {
-        name: ece(ranked.event, ranked.probability, weight * rows) for name, rows in parts.items()
-    }
-    pair = [auprc[name] for name in GROUPS]
-    return {
-        **{f"{name}_auprc": auprc[name] for name in GROUPS},
-        **{f"{name}_ece": ece_[name] for name in GROUPS},
-        "worst_group_auprc": float(np.min(pair)),
-        "group_gap_auprc": abs(pair[1] - pair[0]),
-        **{f"{name}_auprc": value for name, value in auprc.items() if name not in GROUPS},
-        **{f"{name}_ece": value for name, value in ece_.items() if name not in GROUPS},
-    }
-
-
-def _subgroup_notes(events: dict[str, int]) -> Callable[[str, float], str]:
-    fewest = min(events[name] for name in GROUPS)
-
-    def note(metric: str, value: float) -> str:
-        part = metric.rpartition("_")[0]
-        count = events.get(part, fewest)
-        if count == 0 and np.isnan(value):
-            return "no events: no conclusion is possible"
-        return too_few(count) if count < FEW_EVENTS else ""
-
-    return note
-
-
-# Computed from ranked predictions, the patients of each part, and the weights.
-SUBGROUPS = [
-    Metric(
-        "group<group>[_site_<site>]_auprc",
-        "AUPRC in group <group>[ at site <site>]",
-        "higher",
-        "Average precision within a group, or within a group at one site if there are several.",
-        _by_part,
-        short="Group <group>[ at <site>] AUPRC",
-        compare="its *base rate* row",
-    ),
-    Metric(
-        "group<group>[_site_<site>]_ece",
-        "calibration error in group <group>[ at site <site>]",
-        "lower",
-        "Expected calibration error within a group, or within a group at one site.",
-        _by_part,
-        short="Group <group>[ at <site>] ECE",
-    ),
-    Metric(
-        "worst_group_auprc",
-        "AUPRC in the worse group",
-        "higher",
-        "The lower average precision of the two groups.",
-        _by_part,
-        short="Worst-group AUPRC",
-    ),
-    Metric(
-        "group_gap_auprc",
-        "AUPRC, difference between the groups",
-        "lower",
-        "The absolute difference between the two groups' average precision.",
-        _by_part,
-        short="Group gap AUPRC",
-    ),
-]

@@ -9,8 +9,7 @@ import typer
 from longsynth.commands.attack import app as attack
 from longsynth.commands.audit import audit
 from longsynth.commands.budget import app as budget
-from longsynth.commands.check import check, split
-from longsynth.commands.data import import_, map_app, recipe_app, schema_app
+from longsynth.commands.data import check, import_, map_app, recipe_app, schema_app, split
 from longsynth.commands.demo import demo, methods, simulate
 from longsynth.commands.fit import fit, plan, sample
 from longsynth.commands.governance import app as governance

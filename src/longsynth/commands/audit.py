@@ -57,7 +57,7 @@ def audit(
     from longsynth.audit.inputs import read_synthetic, require_agreement, require_strangers
     from longsynth.audit.refit import refit_like
     from longsynth.reading.cohort_folder import read_cohort
-    from longsynth.show.audit_files import origin_of, write_audit, write_panels
+    from longsynth.show.audit_page import origin_of, write_audit, write_panels
     from longsynth.system.errors import Code, Refused
     from longsynth.system.folders import new_folder
 
@@ -124,15 +124,19 @@ def _show(console: "Console", result: "AuditResult") -> None:
     from longsynth.audit.result import REFITS, SYNTHETIC, TRAINING, Source
     from longsynth.show import audit_page as page
 
-    sources, metrics = result.sources("utility"), shown_in("terminal", "utility")
-    scores = [result.of("utility", source) for source in sources]
-    title = "Utility: how well real test patients are predicted"
-    lines = [
-        (page.label(source), *(page.shown(score[metric], 2, "–") for metric in metrics))
-        for source, score in zip(sources, scores, strict=True)
-    ]
-    head = [page.heading(scores[0][metric]) for metric in metrics]
-    console.print(_table(title, head, lines, no_wrap=True))
+    for outcome in result.outcomes:
+        sources = result.sources("utility", outcome)
+        scores = [result.of("utility", source) for source in sources]
+        metrics = [m for m in shown_in("terminal", "utility") if m in scores[0]]
+        title = f"Utility: how well “{cell(outcome)}” of real test patients is predicted"
+        lines = [
+            (page.label(source), *(page.shown(score[metric], 2, "–") for metric in metrics))
+            for source, score in zip(sources, scores, strict=True)
+        ]
+        head = [page.heading(scores[0][metric]) for metric in metrics]
+        console.print(_table(title, head, lines, no_wrap=True))
+    if not result.outcomes:
+        console.print(page.NO_OUTCOME)
     for section, title in BESIDE.items():
         synthetic, training = (result.of(section, Source(name)) for name in (SYNTHETIC, TRAINING))
         lines = [

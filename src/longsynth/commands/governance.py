@@ -73,7 +73,7 @@ def page(
 ) -> None:
     """Make a page from a form, to read, print and sign."""
     from longsynth.govern.form import load_form
-    from longsynth.show.form_page import html_page, markdown_page
+    from longsynth.show.pages import html_page, markdown_page
     from longsynth.system.folders import write_whole
 
     made = {".html": html_page, ".md": markdown_page}.get(out.suffix.lower())

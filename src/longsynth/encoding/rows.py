@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longsynth.encoding.record import in_use, lengths, observed_cells, one_hot, some_short, strata
+from longsynth.encoding.record import (
+    counted_codes,
+    in_use,
+    lengths,
+    observed_cells,
+    one_hot,
+    some_short,
+    strata,
+)
 from longsynth.encoding.scaling import Scaling, grid_of, mask_grid, value_radius_squared
 from longsynth.privacy.sums import Rows
 from longsynth.reading.records import Cohort
@@ -100,6 +108,16 @@ class Encoded:
             z = encoded_values(self.batch.take(block), self.encoder, self.observed[block])
             clip(z, squared, self.encoder.grid, out=rows[block])
         return rows
+
+    @cached_property
+    def codes(self) -> Bools:
+        """(n, T, C): the codes that count."""
+        return counted_codes(self.batch, self.schema)
+
+    @cached_property
+    def ever_codes(self) -> Rows:
+        """(n, C): 1 for each code that a patient ever has."""
+        return np.asarray(self.codes.any(axis=1)).view(np.int8)
 
     @cached_property
     def missing(self) -> Rows:

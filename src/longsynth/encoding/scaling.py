@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Bools, Floats
 
+FARTHEST_GAP = 1e12  # hours: sums of gaps stay finite
 REFERENCE_SCALES = 3.0  # `encoding: reference` maps centre ± three scales to ±1
 
 
@@ -53,6 +54,7 @@ class Scaling:
         self._ends = np.clip(np.where(near, np.sign(ends), ends), -1.0, 1.0)
         self._longest = np.log1p(schema.max_gap)
         self._max_gap = schema.max_gap
+        self._visits, self._starts_at_zero = schema.visits, schema.time.first == "zero"
         self._last: tuple[int, _Tiled] | None = None
 
     def unit(self, values: Floats, known: Bools | None = None) -> Floats:
@@ -129,6 +131,12 @@ class Scaling:
         return np.repeat(of_variable, self.layout.channels, axis=-1)
 
     def encode_gaps(self, gaps: Floats) -> Floats:
+        """Return gaps (n, T) in [-1, 1]: their logarithm or, if there is a plan, how far each visit
+        is from its planned time, in windows."""
+        if self._visits is not None:
+            known = np.clip(np.where(np.isfinite(gaps), gaps, 0.0), 0.0, FARTHEST_GAP)
+            late = (np.cumsum(known, axis=1) - self._visits.hours) / self._visits.window_hours
+            return np.clip(late, -1.0, 1.0)
         encoded = np.clip(gaps, 0.0, self._max_gap)
         np.log1p(encoded, out=encoded)
         encoded *= 2
@@ -137,6 +145,12 @@ class Scaling:
         return encoded
 
     def decode_gaps(self, encoded: Floats) -> Floats:
+        if self._visits is not None:
+            late = np.clip(encoded, -1.0, 1.0) * self._visits.window_hours
+            times = np.maximum(self._visits.hours + late, 0.0)
+            if self._starts_at_zero:
+                times[:, 0] = 0.0
+            return np.diff(times, axis=1, prepend=0.0)
         return np.asarray(np.expm1((np.clip(encoded, -1.0, 1.0) + 1) / 2 * self._longest))
 
     def half_ranges(self) -> Floats:
@@ -176,6 +190,17 @@ class Scaling:
             ratio = np.log1p(reach / centre)
             return float(np.log(centre) - ratio), float(np.log(centre) + ratio)
         return centre - reach, centre + reach
+
+
+def as_stated(gaps: Floats, schema: Schema) -> Floats:
+    """Return generated gaps (n, T) that agree with the public facts: a first row at time zero, and
+    visits within the windows of the plan."""
+    if schema.visits is not None:
+        scaling = Scaling(schema)
+        return scaling.decode_gaps(scaling.encode_gaps(gaps))
+    if schema.time.first == "zero":
+        return gaps * (np.arange(schema.slots) > 0)
+    return gaps
 
 
 def grid_of(schema: Schema) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from longsynth.encoding.record import one_hot
 from longsynth.encoding.rows import Encoded, Encoder
 from longsynth.encoding.scaling import Scaling, grid_of, mask_grid, value_radius_squared
+from longsynth.methods.codes import CODE_SHARES, code_facts, code_lines, exact_codes
 from longsynth.methods.fact import Fact, weighted
 from longsynth.methods.method import Line
 from longsynth.methods.words import means_in_units, percent, points, spreads_in_units
@@ -21,6 +22,7 @@ from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Contribution
 from longsynth.reading.records import Cohort
 from longsynth.sampling.auxiliary import GAP_SQUARES, GAPS, LENGTHS, MASKS, STRATA, VALUES
+from longsynth.sampling.points import GRAINS, POINTS, parts_of, point_rows, pointed
 from longsynth.sampling.strata import length_edges
 from longsynth.sampling.times import (
     INTERVALS,
@@ -40,6 +42,7 @@ from longsynth.schema.schema import (
 from longsynth.system.arrays import Ints
 
 LENGTHS_SHARE = Fraction(1, 20)  # a histogram is cheap to know well, and the rest depends on it
+POINTS_SHARE = Fraction(1, 20)
 TIMES_SHARE = Fraction(1, 10)  # likewise; a hazard is a count in each of many cells
 Shares = Mapping[str, Fraction]  # of ρ, by line
 
@@ -49,12 +52,20 @@ def shares_of(percent: Mapping[str, int], schema: Schema) -> dict[str, Fraction]
     shares = {name: Fraction(part, 100) for name, part in percent.items()}
     if schema.length == "variable":
         shares = _making_room(shares, LENGTHS, LENGTHS_SHARE)
-    return with_times(shares, schema)
+    return with_optional_lines(shares, schema)
 
 
-def with_times(shares: Shares, schema: Schema) -> dict[str, Fraction]:
-    """Make room for the line of times to event, if there are some."""
-    return _making_room(shares, TIMES, TIMES_SHARE) if timed_outcomes(schema) else dict(shares)
+def with_optional_lines(shares: Shares, schema: Schema) -> dict[str, Fraction]:
+    """Make room for the lines that all methods share and that only some schemas have."""
+    for name, share in _optional_shares(schema).items():
+        shares = _making_room(shares, name, share)
+    return dict(shares)
+
+
+def _optional_shares(schema: Schema) -> Shares:
+    shares = {POINTS: POINTS_SHARE} if pointed(schema) else {}
+    shares |= {TIMES: TIMES_SHARE} if timed_outcomes(schema) else {}
+    return shares | (CODE_SHARES if schema.codes else {})
 
 
 def _making_room(shares: Shares, name: str, share: Fraction) -> dict[str, Fraction]:
@@ -95,8 +106,27 @@ def _strata_noise(sd: float, patients: int) -> str:
 
 
 def ends(schema: Schema, shares: Shares) -> list[Line]:
-    """How many slots patients use, and their times to event."""
-    return [*_lengths(schema, shares), *_times(schema, shares)]
+    """How many slots patients use, their times to event, their point masses and their codes."""
+    shared = [*_lengths(schema, shares), *_times(schema, shares), *_points(schema, shares)]
+    return shared + code_lines(schema, shares)
+
+
+def _points(schema: Schema, shares: Shares) -> list[Line]:
+    """The parts of each patient's readings, variable by variable; no line without point masses."""
+    blocks = len(pointed(schema))
+    if not blocks:
+        return []
+    size, meaning = blocks * parts_of(schema), "readings at and between point masses, by patient"
+    counted = Statistic(POINTS, meaning, "count", right=size, blocks=blocks, grid=GRAINS)
+    return [Line(counted, shares[POINTS], _point_rows, _points_noise)]
+
+
+def _point_rows(encoded: Encoded) -> Contribution:
+    return Contribution(point_rows(encoded.batch, encoded.observed, encoded.schema))
+
+
+def _points_noise(sd: float, patients: int) -> str:
+    return f"±{points(sd / patients)} in the share of each point mass"
 
 
 def _times(schema: Schema, shares: Shares) -> list[Line]:
@@ -128,11 +158,14 @@ def time_rows(encoded: Encoded) -> Contribution:
     return Contribution(np.concatenate(rows, axis=1))
 
 
-def exact_times(cohort: Cohort, schema: Schema) -> dict[str, Ints]:
-    """The same counts for a method without privacy."""
-    if not timed_outcomes(schema):
-        return {}
-    return {TIMES: time_rows(Encoder(schema)(cohort)).right.sum(axis=0, dtype=np.int64)}
+def exact_ends(cohort: Cohort, schema: Schema) -> dict[str, Ints]:
+    """The same counts, and those of point masses and codes, for a method without privacy."""
+    encoded, counts = Encoder(schema)(cohort), exact_codes(cohort, schema)
+    if timed_outcomes(schema):
+        counts[TIMES] = time_rows(encoded).right.sum(axis=0, dtype=np.int64)
+    if pointed(schema):
+        counts[POINTS] = _point_rows(encoded).right.sum(axis=0, dtype=np.int64)
+    return counts
 
 
 def _times_noise(sd: float, patients: int) -> str:
@@ -178,7 +211,7 @@ def patient_facts(schema: Schema, counted: Statistic | None = None) -> list[Fact
             by_length = one * np.where(np.arange(levels) == level, -1, 1).repeat(size // levels)
             same = {by_stratum.name: weighted(signs), LENGTHS: weighted(by_length)}
             facts.append(Fact(f"'{by_stratum.name}' and '{LENGTHS}' count the same events", same))
-    return facts + _time_facts(schema)
+    return facts + _time_facts(schema) + _point_facts(schema) + code_facts(schema)
 
 
 def _time_facts(schema: Schema) -> list[Fact]:
@@ -188,6 +221,18 @@ def _time_facts(schema: Schema) -> list[Fact]:
         cells = (place >= 0) & (place < len(outcome.levels or ()) * (INTERVALS + 1))
         total = {TIMES: weighted(cells.astype(np.int64))}
         facts.append(Fact(f"'{TIMES}' counts every patient once", total, 1))
+    return facts
+
+
+def _point_facts(schema: Schema) -> list[Fact]:
+    """Each patient's readings of a variable make a whole, and no variable has more parts than its
+    own points make."""
+    facts, width = [], parts_of(schema) if pointed(schema) else 0
+    for block, i in enumerate(pointed(schema)):
+        place = np.arange(len(pointed(schema)) * width) - block * width
+        parts = 2 + 2 * len(schema.variables[i].point_masses)
+        total = {POINTS: weighted(((place >= 0) & (place < parts)).astype(np.int64))}
+        facts.append(Fact(f"'{POINTS}' counts every patient once", total, GRAINS))
     return facts
 
 
@@ -280,6 +325,8 @@ def _conditioned_gaps(encoded: Encoded) -> Contribution:
 
 def _gaps_noise(schema: Schema, sd: float, patients: int) -> str:
     """A share of the gap and an hour more, so for one gap in a unit of time too."""
+    if plan := schema.visits:
+        return f"±{sd / patients * plan.window:.2g} {plan.unit} in the mean time of each visit"
     factor = np.expm1(min(sd / patients * np.log1p(schema.max_gap) / 2, 20.0))
     unit = time_unit(schema.max_gap, schema.slot_rule.horizon)
     gap = min(max(24.0, unit.hours), schema.max_gap)
@@ -306,7 +353,7 @@ def _gap_squares_noise(sd: float, patients: int) -> str:
 
 
 def unconditional(schema: Schema, shares: Shares) -> list[Line]:
-    """Lengths and times to event, and masks and gaps that know no condition."""
+    """Lengths, times to event and codes, and masks and gaps that know no condition."""
     return [
         *ends(schema, shares),
         masks(schema, shares, conditioned=False),

@@ -9,7 +9,7 @@ import resource
 from dataclasses import dataclass
 from typing import Protocol
 
-from longsynth.methods.method import Method, PrivateMethod, Stage
+from longsynth.methods.method import EIGEN, Method, PrivateMethod, Stage
 from longsynth.privacy.ledger import Ledger
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import STRIP
@@ -25,6 +25,8 @@ RELEASED = 120  # bytes of a number that is released, until it is written
 PRODUCT, CELL, DRAW = 5e-11, 15e-9, 15e-6  # core-seconds each: SYRK, a cell on its way, noise
 DRAWN = 6  # copies of the cells of a chunk of synthetic patients, until they are written
 DRAWN_CELL = 2e-7  # core-seconds to draw and write one of them
+CODE_MATRICES, CODE_ROUNDS = 40, 40  # of all pairs of codes, and how often they are decomposed
+CODE_ROWS, CODE_CELL = 3 * 8192, 2e-6  # of generated patients with codes, and seconds for a cell
 HOURS = 4.0  # of one core: a model that takes longer to build is neither fitted nor read
 
 
@@ -56,7 +58,7 @@ def needs_of(plan: Planned) -> Needs:
     patients, memory, seconds = plan.ledger.patients, PROGRAM, 0.0
     for stage in plan.stages:
         statistics = [line.statistic for line in stage]
-        width = sum(s.right + s.left for s in statistics)
+        width = sum(s.right + s.left for s in statistics) + code_cells(plan.schema)
         together = width * min(patients, BATCH, CELLS // plan.schema.width + 1)
         products = sum(_products(s) for s in statistics)
         released = sum(s.dimension for s in statistics)
@@ -69,13 +71,24 @@ def needs_of(plan: Planned) -> Needs:
 def needs_of_model(method: Method, schema: Schema, patients: int) -> Needs:
     """Return what it takes to build the model of a release."""
     work = method.work(schema, patients)
-    return Needs(PROGRAM + 8 * work.numbers, work.seconds)
+    codes = len(schema.code_names)
+    numbers = work.numbers + CODE_MATRICES * codes**2 + CODE_ROWS * codes
+    seconds = work.seconds + CODE_ROUNDS * EIGEN * codes**3 + CODE_CELL * CODE_ROWS * codes
+    return Needs(PROGRAM + 8 * numbers, seconds)
 
 
 def needs_of_drawing(schema: Schema, patients: int) -> Needs:
     """Return what the first chunk of synthetic patients takes; the others come after it."""
-    cells = min(patients, CHUNK) * schema.width
-    return Needs(PROGRAM + 8 * DRAWN * cells, cells * (2 * PRODUCT * schema.width + DRAWN_CELL))
+    drawn, codes = min(patients, CHUNK), len(schema.code_names)
+    cells = drawn * schema.width
+    products = cells * schema.width + drawn * codes**2
+    held = cells + drawn * (code_cells(schema) + codes)
+    return Needs(PROGRAM + 8 * DRAWN * held, 2 * PRODUCT * products + DRAWN_CELL * held)
+
+
+def code_cells(schema: Schema) -> int:
+    """Codes of one record, in cells of eight bytes."""
+    return schema.slots * len(schema.code_names) // 8
 
 
 def require_room(plan: Planned) -> None:

@@ -1,6 +1,6 @@
 """Ledger: what each release costs, in exact fractions. It only grows and never over-spends."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import log, sqrt
 
@@ -29,7 +29,7 @@ class Entry:
 class Released:
     """Integers that have left, and the line that paid for them."""
 
-    values: Integers  # (dimension,)
+    values: Integers = field(repr=False)  # (dimension,)
     entry: Entry
 
 

@@ -31,14 +31,14 @@ patients, matches codes, converts units and levels, clips nothing, and writes th
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
 from longsynth.reading.columns import literal
 from longsynth.reading.session import Session
-from longsynth.schema.columns import LABELS, Labels
+from longsynth.schema.columns import LABELS, CodeList, Labels
 from longsynth.schema.mapping import Codes, Dataset, Source
 from longsynth.schema.recipe import Recipe
 from longsynth.schema.schema import Schema
@@ -52,7 +52,7 @@ KEYS = pa.schema([("key", "string"), ("target", "int32"), ("unit", "string"), ("
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A variable or a label that an import fills."""
+    """A variable, a label or a list of codes that an import fills."""
 
     number: int
     name: str  # of the column that is written
@@ -63,6 +63,8 @@ class Target:
     column: str  # in tables with one column per variable
     numeric: bool = True  # written as a number, with or without levels to choose from
     unit: str = ""  # of the variable
+    coded: bool = False  # a list of codes: the code of an event can be the level itself
+    otherwise: str = ""  # in such tables, the column that counts where the first has no number
 
     @property
     def codes(self) -> Source:
@@ -114,24 +116,45 @@ Adapter = Callable[[Request], Prepared]
 
 def targets_of(schema: Schema) -> tuple[Target, ...]:
     """Return everything that the schema names. Refuse a mapping that contradicts itself."""
-    named: list[tuple[str, str, Variable | Labels]] = [
+    named: list[tuple[str, str, Variable | Labels | CodeList]] = [
         (v.name, f"variables.{v.name}", v) for v in schema.variables
     ]
     named += [(what, what, label) for what in LABELS if (label := getattr(schema, what))]
+    named = [
+        entry
+        for entry in named
+        if isinstance(entry[2], CodeList) or not schema.numbers_of(entry[2])  # a fit derives those
+    ]
+    named += [(listed.name, f"codes.{listed.name}", listed) for listed in schema.codes]
     targets = [_target(i, name, place, entry) for i, (name, place, entry) in enumerate(named)]
     for target in targets:
         _check(target)
     return tuple(targets)
 
 
-def _target(number: int, name: str, place: str, entry: Variable | Labels) -> Target:
+def _target(number: int, name: str, place: str, entry: Variable | Labels | CodeList) -> Target:
+    if isinstance(entry, CodeList):
+        column, source = entry.column or name, _of_codes(entry)
+        return Target(number, name, place, source, entry.levels, False, column, False, coded=True)
     once = isinstance(entry, Labels) or entry.static
-    levels = entry.levels
+    levels = None if entry.bands else entry.levels
     if levels is None and entry.source and entry.source.fact in ("death", "occurs"):
         levels = ("0", "1") if isinstance(entry, Variable) and entry.kind == "binary" else None
-    column, numeric = entry.column or name, entry.levels is None
-    unit = entry.unit if isinstance(entry, Variable) else ""
-    return Target(number, name, place, entry.source, levels, once, column, numeric, unit)
+    column, numeric = entry.column or name, entry.levels is None or bool(entry.bands)
+    unit, otherwise = "", ""
+    if isinstance(entry, Variable):
+        unit, otherwise = entry.unit, entry.otherwise
+    target = Target(number, name, place, entry.source, levels, once, column, numeric, unit)
+    return replace(target, otherwise=otherwise)
+
+
+def _of_codes(entry: CodeList) -> Source:
+    """Where nothing else is said, the codes of a list are those of events."""
+    source = entry.source or Source()
+    if source.named or source.concepts:
+        return source
+    concepts = tuple(int(code) for code in entry.levels if code.isdecimal() and len(code) < 10)
+    return source.model_copy(update={"codes": entry.levels, "concepts": concepts})
 
 
 def _check(target: Target) -> None:

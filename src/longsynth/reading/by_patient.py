@@ -65,6 +65,12 @@ class Order:
     distinct: bool  # and no id comes twice
 
 
+def at_once(schema: Schema) -> int:
+    """How many patients are read together."""
+    codes = schema.slots * len(schema.code_names) // 8  # a code takes one byte, a value eight
+    return max(min(BATCH, CELLS // (schema.width + codes)), 1)
+
+
 def order_of(file: Path, column: str) -> Order:
     """Read a column of whole numbers and return how they are ordered."""
     rows = known = 0
@@ -100,9 +106,10 @@ class Streams:
             self.people_order: Order | None = order_of(people, patient) if whole else None
             self._rising = whole and order_of(rows, patient).rising
             self._by_arrow = self._rising and _has_only_numbers(schema, rows)
-        self._batch = max(min(BATCH, CELLS // schema.width), 1)
+        self._batch = at_once(schema)
         self._static = [v for v, variable in enumerate(schema.variables) if variable.static]
         self._moving = [v for v, variable in enumerate(schema.variables) if not variable.static]
+        self._moving += [len(schema.variables) + i for i in range(len(schema.codes))]
 
     def by_patient(self) -> Iterator[Grouped]:
         """Yield the rows of the same number of patients each time: the size of a batch must not
@@ -159,7 +166,7 @@ class Streams:
 
 def _has_only_numbers(schema: Schema, rows: Path) -> bool:
     """Whether every cell is stored as the number that DuckDB would read."""
-    if any(v.levels is not None for v in schema.variables if not v.static):
+    if schema.codes or any(v.levels is not None for v in schema.variables if not v.static):
         return False
     kinds = {field.name: field.type for field in pq.read_schema(rows)}
     wanted = [v.column or v.name for v in schema.variables if not v.static]
@@ -207,22 +214,24 @@ def joined_by_patient(
 def _grouped(people: People, parts: list[Block], places: Sequence[int]) -> Grouped:
     owner, known = _owners(people.id, [part.id for part in parts])
     time = _joined([part.time for part in parts], np.float64)
-    values = np.empty((len(time), people.static.shape[1]))
-    if len(places) < values.shape[1]:
-        values[:] = np.nan
+    variables = people.static.shape[1]
+    cells = np.empty((len(time), max(variables, *(place + 1 for place in places))))
+    if len(places) < cells.shape[1]:
+        cells[:] = np.nan
     start = 0
     for part in parts:
         end = start + len(part.id)
         for v, column in zip(places, part.columns, strict=True):
-            read_numbers(column, values[start:end, v])
+            read_numbers(column, cells[start:end, v])
         start = end
     if len(owner) < len(time):
-        time, values = time[known], values[known]
+        time, cells = time[known], cells[known]
     back = np.flatnonzero(time[1:] < time[:-1])  # where a patient begins, or rows are unsorted
     if (owner[back] == owner[back + 1]).any():
         order = np.lexsort((time, owner))
-        owner, time, values = owner[order], time[order], values[order]
-    return Grouped(owner, time, values, people.labels, people.static)
+        owner, time, cells = owner[order], time[order], cells[order]
+    values, codes = cells[:, :variables], cells[:, variables:]
+    return Grouped(owner, time, values, people.labels, people.static, codes)
 
 
 def _owners(people: Ints, rows: list[Ints]) -> tuple[Ints, NDArray[np.bool_]]:

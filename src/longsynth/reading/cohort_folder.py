@@ -3,13 +3,18 @@
 Public mistakes raise: a missing file, a column that is missing or has the wrong type, an id that
 occurs twice in the patient table. Private facts never raise: an unusable cell counts as missing,
 and `repairs` counts it for the internal side. Files that are sorted by patient are streamed as they
-are; DuckDB sorts the others, on disk if necessary.
+are; DuckDB sorts the others, on disk if necessary. Data frames of pandas, polars, DuckDB or pyarrow
+become such a folder for a moment, by the Arrow interface that all of them speak.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from longsynth.reading.by_patient import Streams
 from longsynth.reading.columns import (
@@ -28,9 +33,10 @@ from longsynth.reading.parquet import stored_types
 from longsynth.reading.records import Cohort
 from longsynth.reading.session import Session, Table, require_distinct
 from longsynth.reading.slots import COUNTED, Placed, placed
-from longsynth.schema.file import load_schema
+from longsynth.schema.file import dump, load_schema
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Code, CohortError, checked
+from longsynth.system.scratch import ScratchFolder
 
 FOLDER = "Give the cohort's folder. For data frames, use Synthesizer or read_frames."
 MEMORY = 256  # MB that DuckDB may use before it sorts on disk
@@ -100,7 +106,7 @@ class CohortFolder:
             "rows_without_usable_time": total - usable,
             "rows_of_unknown_patients": usable - counts["rows"],
             "patients_without_rows": self.patients - counts["people"],
-            **{what: counts[what] for what in COUNTED},
+            **{what: number for what, number in counts.items() if what not in ("rows", "people")},
             "cells_not_a_finite_number": cells,
             "labels_set_to_the_first_level": self._counted(
                 self._people, unread_labels(self.schema)
@@ -132,8 +138,8 @@ class CohortFolder:
 
     def _prepare(self) -> None:
         """Define the views `people` and `rows`, both in longsynth's own names and units."""
-        rows = self._table("observations", row_roles(self.schema))
-        people = self._table("patients", people_roles(self.schema))
+        rows = cohort_table(self._session, self.folder, "observations", row_roles(self.schema))
+        people = cohort_table(self._session, self.folder, "patients", people_roles(self.schema))
         self._observations, self._people = rows, people
         columns = cohort_columns(self.schema, rows.types, people.types)
         self._session.run(f"CREATE VIEW people AS SELECT {columns.people} FROM {people.scan}")
@@ -143,16 +149,6 @@ class CohortFolder:
         patient = self.schema.patient.column
         whole = "BIGINT" in id_cast(rows.types[patient], people.types[patient])
         self._streams = Streams(self._session, self.schema, rows.file, people.file, whole=whole)
-
-    def _table(self, name: str, roles: Roles) -> Table:
-        path = self.folder / f"{name}.parquet"
-        if not path.is_file():
-            raise no_table(self.folder, name)
-        return self._session.table(
-            path,
-            f"the {name} table of {self.folder}",
-            lambda file: accepted_types(name, stored_types(file), roles),
-        )
 
     def _count_patients(self) -> int:
         order = self._streams.people_order
@@ -191,6 +187,18 @@ def cohort_schema(folder: Path) -> Schema:
     return load_schema(path)
 
 
+def cohort_table(session: Session, folder: Path, name: str, roles: Roles) -> Table:
+    """Open the columns of a table that have these roles, if their types are accepted."""
+    path = folder / f"{name}.parquet"
+    if not path.is_file():
+        raise no_table(folder, name)
+    return session.table(
+        path,
+        f"the {name} table of {folder}",
+        lambda file: accepted_types(name, stored_types(file), roles),
+    )
+
+
 def no_table(folder: Path, name: str) -> CohortError:
     if (folder / f"{name}.csv").is_file():
         return CohortError(
@@ -199,3 +207,55 @@ def no_table(folder: Path, name: str) -> CohortError:
             "Turn the folder into a cohort with `longsynth import events`.",
         )
     return CohortError(Code.COHORT_INCOMPLETE, f"{folder} has no {name}.parquet.", "Add the table.")
+
+
+Frame = Any  # pandas, polars, DuckDB, pyarrow: whatever speaks Arrow
+
+
+@checked(schema="Call load_schema(path) first.")
+def read_frames(schema: Schema, observations: Frame, patients: Frame) -> Cohort:
+    """Return the patients of two data frames, in the columns that the schema names.
+
+    >>> import longsynth, pyarrow.parquet
+    >>> tables = [pyarrow.parquet.read_table(f"cohort/{name}.parquet")
+    ...           for name in ("observations", "patients")]
+    >>> longsynth.read_frames(longsynth.load_schema("cohort"), *tables)
+    Cohort(200 patients, 14 slots, 6 variables)
+    """
+    with cohort_folder_of(schema, observations, patients) as folder:
+        return read_cohort(folder)[1]
+
+
+@contextmanager
+def cohort_folder_of(schema: Schema, observations: Frame, patients: Frame) -> Iterator[Path]:
+    """Write two frames as a cohort folder that only this user can enter. It is removed when the
+    block ends."""
+    tables = {"observations": observations, "patients": patients}
+    arrow = {name: arrow_table(frame, name) for name, frame in tables.items()}
+    with ScratchFolder() as scratch:
+        for name, table in arrow.items():
+            pq.write_table(table, scratch.path / f"{name}.parquet")
+        (scratch.path / "schema.yaml").write_text(dump(schema), encoding="utf-8")
+        yield scratch.path
+
+
+def arrow_table(frame: Frame, name: str) -> pa.Table:
+    """Return a frame in Arrow's form. What is no frame is refused by its kind alone."""
+    try:
+        return _with_plain_text(pa.table(frame))
+    except (TypeError, ValueError, pa.ArrowException):
+        kind = type(frame).__name__
+    raise CohortError(
+        Code.NOT_A_TABLE,
+        f"{name} is a {kind}, which is not a table, or has a column of mixed types.",
+        "Give a pandas, polars, DuckDB or pyarrow table with one type per column.",
+    )
+
+
+def _with_plain_text(table: pa.Table) -> pa.Table:
+    """Spell out the categories of polars, which Parquet cannot hold as they are."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type) and pa.types.is_string_view(field.type.value_type):
+            chunks = [c.dictionary.cast(pa.string()).take(c.indices) for c in table[place].chunks]
+            table = table.set_column(place, field.name, pa.chunked_array(chunks, pa.string()))
+    return table

@@ -16,7 +16,7 @@ from typing import Literal
 import pyarrow as pa
 
 from longsynth.reading.parquet import is_number, is_stamp, is_text, type_name
-from longsynth.schema.columns import LABELS, TIME_UNITS, Labels, Time
+from longsynth.schema.columns import LABELS, TIME_UNITS, CodeList, Labels, Time
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 from longsynth.system.errors import Code, CohortError
@@ -43,20 +43,25 @@ def row_roles(schema: Schema) -> Roles:
     """Return the columns of the observations table and how they are read."""
     clock: Role = "stamp" if schema.time.unit == "timestamp" else "time"
     first: Roles = [(schema.patient.column, "id"), (schema.time.column, clock)]
-    return first + _values(schema, static=False)
+    codes: Roles = [(listed.column or listed.name, "label") for listed in schema.codes]
+    return first + _values(schema, static=False) + codes
 
 
 def people_roles(schema: Schema) -> Roles:
     """Return the columns of the patient table and how they are read."""
     labels: Roles = [
-        (label.column, "label") for what in LABELS if (label := getattr(schema, what)) is not None
+        (label.column, "number" if label.bands else "label")
+        for what in LABELS
+        if (label := getattr(schema, what)) is not None
     ]
     return [(schema.patient.column, "id"), *labels, *_values(schema, static=True)]
 
 
 def _values(schema: Schema, *, static: bool) -> Roles:
     chosen = [v for v in schema.variables if v.static == static]
-    roles: Roles = [(v.column or v.name, "number" if v.levels is None else "label") for v in chosen]
+    roles: Roles = [
+        (v.column or v.name, "number" if v.levels is None or v.bands else "label") for v in chosen
+    ]
     return roles + [(v.otherwise, "number") for v in chosen if v.otherwise]
 
 
@@ -138,7 +143,7 @@ def _folded(column: str) -> str:
 class CohortColumns:
     """What to select from each table, in longsynth's own names and units."""
 
-    rows: str  # id, time in hours, v0, v1, …; only rows with a finite time count
+    rows: str  # id, time in hours, v0, v1, …, code lists last; only rows with a finite time count
     people: str  # id, site, grp, event, and the static ones among v0, v1, …
 
 
@@ -152,6 +157,8 @@ def cohort_columns(schema: Schema, rows: Types, people: Types) -> CohortColumns:
     cells: dict[bool, list[str]] = {False: [], True: []}
     for i, v in enumerate(schema.variables):
         cells[v.static].append(f"{cell(v)} AS v{i}")
+    for i, listed in enumerate(schema.codes, len(schema.variables)):
+        cells[False].append(f"{cell(listed)} AS v{i}")
     return CohortColumns(
         rows=", ".join([f"{key} AS id", f"{when} AS time", *cells[False]]),
         people=", ".join([f"{key} AS id", *codes, *cells[True]]),
@@ -160,11 +167,11 @@ def cohort_columns(schema: Schema, rows: Types, people: Types) -> CohortColumns:
 
 def unread_cells(schema: Schema, *, static: bool) -> dict[str, str]:
     """SQL that counts, per variable, the cells that are not empty but contain no finite number."""
+    read: list[Variable | CodeList] = [v for v in schema.variables if v.static == static]
     return {
         v.name: f"count({quoted(v.column or v.name)}) "
         f"- count(CASE WHEN isfinite({cell(v)}) THEN 1 END)"
-        for v in schema.variables
-        if v.static == static
+        for v in read + ([] if static else list(schema.codes))
     }
 
 
@@ -219,23 +226,34 @@ def level_code(labels: Labels | None, types: Mapping[str, pa.DataType]) -> str:
     """SQL for a label's position in the schema; any other cell counts as the first level."""
     if labels is None:
         return "0"
-    return f"coalesce({_position(labels.column, labels.levels, types[labels.column])}, 0)"
+    return f"coalesce({level_position(labels, types[labels.column])}, 0)"
 
 
-def level_position(labels: Labels) -> str:
+def level_position(labels: Labels, kind: pa.DataType | None = None) -> str:
     """SQL for a label's position in the schema, NULL for any other cell."""
-    return _position(labels.column, labels.levels)
+    if labels.bands:
+        return _band(labels.column, labels.bands)
+    return _position(labels.column, labels.levels, kind)
 
 
-def cell(variable: Variable) -> str:
+def cell(variable: Variable | CodeList) -> str:
     """SQL for a value: a number, or its level's position; NULL for anything else."""
     column = variable.column or variable.name
-    if variable.levels is None:
+    if isinstance(variable, Variable) and variable.levels is None:
         number = f"TRY_CAST({quoted(column)} AS DOUBLE)"
         if not variable.otherwise:
             return number
         return f"coalesce({number}, TRY_CAST({quoted(variable.otherwise)} AS DOUBLE))"
-    return f"CAST({_position(column, variable.levels)} AS DOUBLE)"
+    if isinstance(variable, Variable) and variable.bands:
+        return f"CAST({_band(column, variable.bands)} AS DOUBLE)"
+    return f"CAST({_position(column, variable.levels or ())} AS DOUBLE)"
+
+
+def _band(name: str, cuts: tuple[float, ...]) -> str:
+    """A cut point belongs to the band above it. What is no finite number is in no band."""
+    number = f"TRY_CAST({quoted(name)} AS DOUBLE)"
+    below = " ".join(f"WHEN {number} < {cut!r} THEN {i}" for i, cut in enumerate(cuts))
+    return f"CASE WHEN isfinite({number}) THEN CASE {below} ELSE {len(cuts)} END END"
 
 
 def _position(name: str, levels: tuple[str, ...], kind: pa.DataType | None = None) -> str:

@@ -61,6 +61,7 @@ class _Draft:
 
     variables: dict[str, Known] = field(default_factory=dict)
     labels: dict[str, tuple[str, str]] = field(default_factory=dict)  # levels of group and event
+    steps: dict[str, float] = field(default_factory=dict)  # coarser than the catalogue's
     decimal: str = "."  # the mark of the table that is looked at
     written: list[str] = field(default_factory=list)  # how the export writes them
 
@@ -101,7 +102,11 @@ def _record(name: str, draft: _Draft) -> Iterator[str]:
         facts = entry.variable.model_dump(mode="json", exclude_defaults=True)
         if entry.variable.levels:
             facts.pop("bounds"), facts.pop("bounds_from")
-        yield f"    - {_flow(facts)}"
+        mark = ""
+        if step := draft.steps.get(entry.variable.name):
+            facts["resolution"] = step
+            mark = f"  # CHECK: is it recorded in steps of {step:g}? Cells have no more digits"
+        yield f"    - {_flow(facts)}{mark}"
 
 
 def _table(export: Export, draft: _Draft, words: dict[str, Any]) -> Iterator[str]:
@@ -138,6 +143,7 @@ def _table(export: Export, draft: _Draft, words: dict[str, Any]) -> Iterator[str
         if facts["use"] == "variable" and following:
             facts["unit_column"], note = following, ""
             facts.pop("unit", None)
+        _note_steps(facts, draft)
         previous = column
         yield f"      {_flow(column)}: {_flow(facts)}{note}"
     if long:
@@ -179,7 +185,20 @@ def _names(
             if "unit" in long.values():
                 facts.pop("unit", None)
                 note = ""
+            else:
+                _note_steps(facts, draft)
             yield f"      {_flow(name)}: {_flow(facts)}{note}"
+
+
+def _note_steps(facts: dict[str, Any], draft: _Draft) -> None:
+    """Cells in the record's unit with fewer digits than the catalogue expects: a person decides,
+    because the schema is released and a number of digits that was read from cells is not public."""
+    decimals, name = facts.get("decimals"), facts.get("variable")
+    if decimals is None or name is None or "unit_column" in facts:
+        return
+    variable, step = draft.variables[name].variable, 10.0**-decimals
+    if facts.get("unit", variable.unit) == variable.unit and step > (variable.resolution or 0):
+        draft.steps[name] = step
 
 
 def _column(

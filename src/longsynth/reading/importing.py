@@ -96,6 +96,10 @@ def import_cohort(
     else:
         raise Refused(Code.OPTIONS_CONFLICT, f"the format {form} needs a schema.", "Give its path.")
     targets = targets_of(loaded)
+    for target in targets:
+        if target.otherwise and form != "events":
+            problem = "'otherwise' names a column, which only tables of events have"
+            raise target.refused(problem, "Leave it out, and write one column with the time.")
     with (
         new_folder(Path(out), owner_only=True) as folder,
         Session(
@@ -163,7 +167,7 @@ class _Cohort:
         numbers = [t for t in used if t.levels is None]
         converted = [t for t in used if t.codes.units or self._converts(t)]
         self.session.connection.register("units", self._units(converted))
-        levels = [f"WHEN {t.number} THEN {level('raw', t)}" for t in used if t.levels is not None]
+        levels = [f"WHEN {t.number} THEN {_level(t)}" for t in used if t.levels is not None]
         ends = [
             f"WHEN {t.number} THEN {t.codes.within!r}"
             for t in used
@@ -178,7 +182,7 @@ class _Cohort:
                    {f"CASE target {' '.join(levels)} END" if levels else "NULL::VARCHAR"} AS level
             FROM (SELECT * EXCLUDE (x), CASE WHEN {among(converted)} THEN x * factor + more
                          ELSE x END AS x
-                  FROM (SELECT e.id, k.target, e.clock, p.start, p.stop, u.factor, u.more,
+                  FROM (SELECT e.id, k.target, e.key, e.clock, p.start, p.stop, u.factor, u.more,
                                coalesce(k.unit, e.unit, '') AS unit, {_number(used)} AS x,
                                coalesce(k.raw, e.raw, CAST(e.number AS VARCHAR), e.key) AS raw
                         FROM events e JOIN keys k ON k.key = e.key JOIN people p ON p.id = e.id
@@ -316,6 +320,8 @@ class _Cohort:
 
     def patients_without(self, file: Path) -> dict[str, int]:
         """For each label and static variable, how many patients have none."""
+        if not self._once:
+            return {}
         each = ", ".join(f"count(*) - count({quoted(t.name)})" for t in self._once)
         counts = self.session.row(f"SELECT {each} FROM read_parquet({literal(file)})")
         return dict(zip((t.name for t in self._once), counts, strict=True))
@@ -342,6 +348,12 @@ def _number(targets: Sequence[Target]) -> str:
     return f"""CASE WHEN e.number IS NOT NULL THEN e.number
         WHEN left(e.raw, 1) NOT IN ('<', '>', '≤', '≥') OR {missing} THEN NULL
         WHEN left(e.raw, 1) IN ('<', '≤') AND {half} THEN {limit} / 2 ELSE {limit} END"""
+
+
+def _level(target: Target) -> str:
+    """The value of a code may be a dose: the code itself comes first."""
+    value = level("raw", target)
+    return f"coalesce({level('key', target)}, {value})" if target.coded else value
 
 
 def _value(target: Target) -> str:

@@ -2,18 +2,22 @@
 
 A slot opens at a time at which an anchor variable was measured, and takes every row until the next
 slot opens, at least `merge` hours later. Rows before the first slot belong to the first slot. Each
-variable then gets one value per slot, by its aggregate, whatever the order of the rows. The gap of
-a slot is the time since the previous slot; for the first slot, the time since zero.
+variable then gets one value per slot, by its aggregate, whatever the order of the rows; a slot has
+all codes of its rows. The gap of a slot is the time since the previous slot; for the first slot,
+the time since zero.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from longsynth.reading.records import Cohort
-from longsynth.schema.schema import Schema
+from longsynth.schema.conditions import constraint
+from longsynth.schema.constraints import violations
+from longsynth.schema.record import packed_codes
+from longsynth.schema.schema import Schema, Visits, code_offsets
 from longsynth.schema.variable import Aggregate
-from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
+from longsynth.system.arrays import Bools, Bytes, Floats, Ints, sizes_only
 
 SLACK = 1e-9  # hours: 20 and 80 minutes lie an hour apart, whatever their binary digits say
 COUNTED = (
@@ -34,6 +38,8 @@ class Grouped:
     values: Floats  # (R, V); not finite: not observed
     labels: Ints  # (n, 3): site, group, event
     static: Floats  # (n, V); only static variables count
+    # (R, lists): the position of a code in its list; not finite: none
+    codes: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     __repr__ = sizes_only
 
@@ -78,7 +84,8 @@ class Placed:
         """Count what becomes of the rows that have a time. Each row is in one count. Raw facts."""
         slots = self.slots
         if slots is None:
-            return dict.fromkeys(COUNTED, 0) | {"slots_in_use": len(self.rows.owner)}
+            nothing = dict.fromkeys(COUNTED, 0) | {"slots_in_use": len(self.rows.owner)}
+            return nothing | self._violations()
         kept = slots.position < self.schema.slots
         taken, stay = int(slots.taken.sum()), int(kept[slots.slot[slots.taken]].sum())
         counts = (
@@ -88,7 +95,24 @@ class Placed:
             stay - int(kept.sum()),
             int(kept.sum()),
         )
-        return dict(zip(COUNTED, counts, strict=True))
+        return dict(zip(COUNTED, counts, strict=True)) | self._violations()
+
+    def _violations(self) -> dict[str, int]:
+        """For each constraint: slots, or patients, that violate it, and of how many it asks."""
+        if not self.schema.rules:
+            return {}
+        cohort = self.cohort()
+        number: dict[str, int] = {}
+        for text in self.schema.rules:
+            parts = violations(constraint(text, self.schema), cohort, self.schema)
+            names = violation_counts(text)
+            number |= {n: int(part.sum()) for n, part in zip(names, parts, strict=True)}
+        return number
+
+
+def violation_counts(text: str) -> tuple[str, str]:
+    """The names of both counts of a constraint."""
+    return f"violates: {text}", f"can violate: {text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +137,8 @@ def _slotted(rows: Grouped, schema: Schema) -> _Slots:
     if schema.slot_rule.horizon is not None:
         usable &= rows.time - zero[owner] <= schema.slot_rule.horizon + SLACK
 
+    if schema.visits is not None:
+        return _at_visits(rows, zero, usable, schema.visits)
     start = _openings(rows, usable, schema)
     every = len(start) == len(owner)  # each row is a slot
     patient = owner if every else owner[start]
@@ -128,6 +154,20 @@ def _slotted(rows: Grouped, schema: Schema) -> _Slots:
     return _Slots(zero, usable, taken, slot, start, patient, position)
 
 
+def _at_visits(rows: Grouped, zero: Floats, usable: Bools, visits: Visits) -> _Slots:
+    """A row belongs to the planned visit that is nearest in time."""
+    middles = (visits.hours[1:] + visits.hours[:-1]) / 2
+    visit = np.searchsorted(middles, rows.time - zero[rows.owner])
+    some = np.flatnonzero(usable)
+    owner, at = rows.owner[some], visit[some]
+    opens = np.ones(len(some), np.bool_)
+    opens[1:] = (owner[1:] != owner[:-1]) | (at[1:] != at[:-1])
+    slot = np.zeros(len(rows.owner), np.int64)
+    slot[some] = np.cumsum(opens) - 1
+    start = some[opens]
+    return _Slots(zero, usable, usable, slot, start, rows.owner[start], visit[start])
+
+
 def _zero(rows: Grouped) -> Floats:
     """(n,): the time of each patient's first row."""
     number = np.bincount(rows.owner, minlength=rows.patients)
@@ -140,6 +180,8 @@ def _zero(rows: Grouped) -> Floats:
 def _is_full(rows: Grouped, schema: Schema) -> bool:
     """Whether every patient has exactly one row per slot: then nothing has to be moved."""
     rule, shape = schema.slot_rule, (rows.patients, schema.slots)
+    if schema.visits is not None:
+        return False
     if rule.merge or rule.anchors or rule.horizon is not None or len(rows.owner) != np.prod(shape):
         return False
     owner, time = rows.owner.reshape(shape), rows.time.reshape(shape)
@@ -164,7 +206,9 @@ def _as_it_stands(rows: Grouped, schema: Schema) -> Cohort:
     if not np.isfinite(gaps).all():
         np.nan_to_num(gaps, copy=False)
     values = rows.values.reshape(*time.shape, -1)
-    return _cohort(values, gaps, np.full(rows.patients, schema.slots), rows, schema)
+    row, code = _listed(rows, schema)
+    codes = packed_codes(time.shape, len(schema.code_names), *np.divmod(row, schema.slots), code)
+    return _cohort(values, gaps, np.full(rows.patients, schema.slots), rows, schema, codes)
 
 
 def _packed(rows: Grouped, slots: _Slots, schema: Schema) -> Cohort:
@@ -184,17 +228,44 @@ def _packed(rows: Grouped, slots: _Slots, schema: Schema) -> Cohort:
     packed_gaps.reshape(-1)[place] = gaps
     packed.reshape(-1, variables)[place] = merged
     length = np.bincount(number, minlength=patients)
-    return _cohort(packed, packed_gaps, length, rows, schema)
+    if schema.visits is not None:  # a visit that did not take place is an empty slot, on time
+        times = np.tile(schema.visits.hours, (patients, 1))
+        times.reshape(-1)[place] = (opens - slots.zero[slots.patient])[keep]
+        length = np.zeros(patients, np.int64)
+        np.maximum.at(length, number, slots.position[keep] + 1)
+        packed_gaps = np.nan_to_num(np.diff(times, axis=1, prepend=0.0))
+        packed_gaps[np.arange(schema.slots) >= length[:, None]] = 0.0
+    codes = _packed_codes(rows, slots, schema)
+    return _cohort(packed, packed_gaps, length, rows, schema, codes)
 
 
-def _cohort(packed: Floats, gaps: Floats, length: Ints, rows: Grouped, schema: Schema) -> Cohort:
+def _packed_codes(rows: Grouped, slots: _Slots, schema: Schema) -> Bytes:
+    """A slot has every code of its rows."""
+    row, code = _listed(rows, schema)
+    row, code = row[slots.taken[row]], code[slots.taken[row]]
+    slot = slots.slot[row]
+    kept = slots.position[slot] < schema.slots
+    patient, position = slots.patient[slot[kept]], slots.position[slot[kept]]
+    shape = rows.patients, schema.slots
+    return packed_codes(shape, len(schema.code_names), patient, position, code[kept])
+
+
+def _listed(rows: Grouped, schema: Schema) -> tuple[Ints, Ints]:
+    """Return the rows that have a code, and which of all codes it is."""
+    row, column = np.nonzero(np.isfinite(rows.codes))
+    return row, rows.codes[row, column].astype(np.int64) + code_offsets(schema)[column]
+
+
+def _cohort(
+    packed: Floats, gaps: Floats, length: Ints, rows: Grouped, schema: Schema, codes: Bytes
+) -> Cohort:
     static = np.array(schema.layout.static)
     if static.any():
         packed = packed.copy()  # it may share memory with the rows
         packed[:, :, static] = np.nan
         packed[:, 0, static] = rows.static[:, static]
     site, group, event = rows.labels.T
-    return Cohort(packed, np.isfinite(packed), gaps, length, group, event, site)
+    return Cohort(packed, np.isfinite(packed), gaps, length, group, event, site, codes)
 
 
 def _openings(rows: Grouped, usable: Bools, schema: Schema) -> Ints:

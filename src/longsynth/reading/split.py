@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from longsynth.reading.cohort_folder import CohortFolder, no_table
-from longsynth.reading.columns import accepted_types, id_cast, quoted
-from longsynth.reading.parquet import ROWS, stored_types
+from longsynth.reading.cohort_folder import CohortFolder, cohort_table
+from longsynth.reading.columns import id_cast, quoted
+from longsynth.reading.parquet import ROWS
 from longsynth.reading.session import Session, Table, scan
 from longsynth.system.errors import Code, Refused, without_cells
 from longsynth.system.folders import INTERNAL, new_folder
@@ -101,14 +101,7 @@ def shared_patients(first: Path, second: Path) -> int:
 
 def _ids(cohort: Path, name: str, key: str, session: Session) -> Table:
     """The id column of a table, in a form in which no cell can stop DuckDB."""
-    path = cohort / f"{name}.parquet"
-    if not path.is_file():
-        raise no_table(cohort, name)
-    table = session.table(
-        path,
-        f"the {name} table of {cohort}",
-        lambda file: accepted_types(name, stored_types(file), [(key, "id")]),
-    )
+    table = cohort_table(session, cohort, name, [(key, "id")])
     id_cast(table.types[key], table.types[key])
     return table
 

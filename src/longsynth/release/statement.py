@@ -12,6 +12,7 @@ from longsynth.govern.provenance import Provenance
 from longsynth.privacy.budget import ACCOUNTINGS, Budget, epsilon_of
 from longsynth.privacy.ledger import ADJACENCY, Entry, Ledger
 from longsynth.privacy.noise import OPENDP
+from longsynth.schema.schema import Schema
 from longsynth.system.origin import Origin
 from longsynth.system.text import as_typed, markdown
 
@@ -139,6 +140,12 @@ def people(provenance: Provenance) -> str:
     return (by or "") + (form or "")
 
 
+def codes_of(schema: Schema) -> str:
+    """Name the lists of codes, all of whose codes are protected, also those beyond the cap."""
+    lists = ", ".join(markdown(listed.name) for listed in schema.codes)
+    return f", and all codes ({lists}), in whichever slots" if lists else ""
+
+
 def method_code(origin: Origin) -> str:
     """Say whose code the method is, as far as the fit could tell."""
     named = f"from `{origin.distribution}` version `{origin.version}`"
@@ -190,6 +197,16 @@ The head of the book after this entry is `{provenance.book.head}`.
 """
 
 
+def protected_facts(schema: Schema) -> str:
+    """Outcomes, groups and site by name; a schema in shorthand calls them event and group."""
+    outcomes, groups = ([e.name for e in x] for x in (schema.outcomes, schema.groups))
+    if outcomes in ([], ["event"]) and groups in ([], ["group"]):
+        return "group, event and site"
+    said = {"outcomes": outcomes, "groups": groups}
+    named = (f"{what} ({markdown(', '.join(names))})" for what, names in said.items() if names)
+    return f"{'; '.join(named)}; and site"
+
+
 def statement(bundle: Bundle, provenance: Provenance) -> str:
     ledger, schema = bundle.ledger, bundle.schema
     budget = promised(ledger)
@@ -222,7 +239,7 @@ private for each patient, with
   > {markdown(schema.name)}
 
 - **Unit of protection**: one patient's complete record: every measurement, when and whether it \
-was taken, group, event and site.
+was taken, {protected_facts(schema)}{codes_of(schema)}.
 - **Adjacency**: that record is replaced by any other. The number of patients, \
 {ledger.patients:,}, is public.
 - **Method**: `{bundle.method}`, {method_code(bundle.origin)}. Only {

@@ -17,8 +17,7 @@ from longsynth.methods.method import PrivateMethod
 from longsynth.methods.registry import method_named, model_of
 from longsynth.plan import Plan, plan
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting
-from longsynth.reading.cohort_folder import CohortFolder
-from longsynth.reading.frames import Frame, cohort_folder_of
+from longsynth.reading.cohort_folder import CohortFolder, Frame, cohort_folder_of
 from longsynth.release.folder import Release, release_files
 from longsynth.sample import sample
 from longsynth.sampling.model import Model

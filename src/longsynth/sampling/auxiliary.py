@@ -13,7 +13,7 @@ from longsynth.sampling.score import Draws
 from longsynth.sampling.strata import AllSlots, Lengths, SlotUse, lengths_of, masses_from_tables
 from longsynth.schema.record import Layout
 from longsynth.schema.schema import Schema, condition_matrix
-from longsynth.system.arrays import Bools, Floats, Ints
+from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 
 LEAST_VARIANCE = 1e-4  # of an encoded gap: noise may make the released variance negative
 
@@ -23,6 +23,8 @@ class Masks:
     missing: Floats  # p̂(U = 1 | c_s) (S, T, V)
     layout: Layout
     least: int  # observations of each variable over time, as far as the length allows
+
+    __repr__ = sizes_only
 
     def draw(self, stratum: Ints, length: Ints, rng: Generator) -> Bools:
         """Return M (n, T, V)."""
@@ -56,6 +58,8 @@ class Gaps:
     means: Floats  # ξ̂ (S, T), encoded
     variance: Floats  # τ̂² (T,)
     scaling: Scaling
+
+    __repr__ = sizes_only
 
     def draw(self, stratum: Ints, rng: Generator) -> Floats:
         """Return gaps (n, T) in hours, between 0 and the public maximum."""

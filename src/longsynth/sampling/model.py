@@ -1,18 +1,20 @@
 """Model: what sampling needs, built from a bundle alone; and Synthetic, what it generates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from longsynth.sampling.codes import Codes
 from longsynth.sampling.strata import Strata
 from longsynth.sampling.times import Times
 from longsynth.schema.schema import Schema
 
 if TYPE_CHECKING:
+    from longsynth.sampling.points import Point
     from longsynth.sampling.where import Floors
 
 
@@ -27,6 +29,12 @@ class Synthetic:
     site: NDArray[np.int64]  # (n,)
     weight: NDArray[np.float64]  # w (n,)
     fingerprint: str
+    # (n, T, bytes), one bit for each code
+    codes: NDArray[np.uint8] = field(default_factory=lambda: np.zeros((0, 0, 0), np.uint8))
+
+    def __post_init__(self) -> None:
+        if len(self.codes) != len(self.length):
+            object.__setattr__(self, "codes", np.zeros((*self.gaps.shape, 0), np.uint8))
 
     @property
     def patients(self) -> int:
@@ -34,7 +42,8 @@ class Synthetic:
 
     def take(self, places: NDArray[Any]) -> "Synthetic":
         """Return these patients alone."""
-        arrays = {f.name: getattr(self, f.name)[places] for f in fields(self)[:-1]}
+        names = (f.name for f in fields(self) if f.name != "fingerprint")
+        arrays = {name: getattr(self, name)[places] for name in names}
         return replace(self, **arrays)
 
     def __repr__(self) -> str:  # no value: a baseline without privacy repeats real ones
@@ -45,9 +54,9 @@ class Synthetic:
 def joined(parts: Sequence[Synthetic]) -> Synthetic:
     """Return chunks of one sample as one."""
     arrays = {
-        field.name: np.concatenate([getattr(part, field.name) for part in parts])
-        for field in fields(Synthetic)
-        if field.name != "fingerprint"
+        f.name: np.concatenate([getattr(part, f.name) for part in parts])
+        for f in fields(Synthetic)
+        if f.name != "fingerprint"
     }
     return Synthetic(**arrays, fingerprint=parts[0].fingerprint)
 
@@ -84,7 +93,9 @@ class Model:
     gaps: Part  # hours
     fingerprint: str  # of the bundle it was built from
     shared: SharedDraw = by_stratum
+    points: tuple["Point", ...] = ()  # that many readings have exactly
     times: tuple[Times, ...] = ()  # to event
+    codes: Codes | None = None  # from public lists
     floors: "Floors | None" = None  # of protected combinations that are no strata
 
     def __repr__(self) -> str:  # no number: a baseline without privacy learns real ones

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from longsynth.sampling.strata import LEAST_SHARE, SlotUse
-from longsynth.system.arrays import Bools, Floats, Ints
+from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 
 
 def gram_of_strata(mass: Floats, conditions: Ints) -> Floats:
@@ -53,6 +53,8 @@ class Spectrum:
 
     values: Floats  # λ (D,), ascending
     vectors: Floats  # U (D, D), one eigenvector per column
+
+    __repr__ = sizes_only
 
     @property
     def matrix(self) -> Floats:

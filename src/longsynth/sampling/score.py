@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from longsynth.encoding.scaling import Scaling
 from longsynth.sampling.moments import Spectrum
-from longsynth.system.arrays import Floats
+from longsynth.system.arrays import Floats, sizes_only
 
 Draws = NDArray[np.floating[Any]]
 
@@ -51,6 +51,8 @@ class ScorePath:
     scaling: Scaling
     corrections: Sequence[Correction] = ()
     start: Start = independent
+
+    __repr__ = sizes_only
 
     def score(self, z: Floats, mean: Floats, level: int) -> Floats:
         """∇ log density of the state perturbed by σ_k (eq:score)."""

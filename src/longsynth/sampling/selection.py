@@ -7,10 +7,13 @@ import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
 from longsynth.bundle import Bundle
+from longsynth.sampling.codes import released_codes
 from longsynth.sampling.model import Model, Synthetic, joined
+from longsynth.sampling.points import pointed, released_points
 from longsynth.sampling.strata import Strata
 from longsynth.sampling.times import released_times, with_ranks
-from longsynth.sampling.where import Condition, Where, allowed_strata, conditions, floors, met
+from longsynth.sampling.where import Where, allowed_strata, conditions, floors, met
+from longsynth.schema.conditions import Condition
 from longsynth.schema.schema import LABEL_ORDER
 from longsynth.system.errors import Code, Refused
 from longsynth.system.workers import one_thread
@@ -78,16 +81,19 @@ def _too_rare(problem: str) -> Refused:
 
 
 def completed(model: Model, bundle: Bundle, draw: Draw) -> Model:
-    """Return a method's model with what all methods share: times to event, and floors of protected
-    combinations that are no strata. Patients generated with a public seed show where a generated
-    time stands among others, and how rare protected combinations are."""
+    """Return a method's model with what all methods share: times to event, point masses, codes, and
+    floors of protected combinations that are no strata. Patients generated with a public seed show
+    where a generated number stands among others, which labels come together, and how rare protected
+    combinations are."""
     times, schema = released_times(bundle), bundle.schema
     labels = (schema.key(name) in LABEL_ORDER for rule in schema.protected or () for name in rule)
-    if not times and all(labels):
+    if not times and not pointed(schema) and not schema.codes and all(labels):
         return model
     some = draw(model, model.strata, REFERENCE, Generator(SFC64(SeedSequence(SEED))))
     ranked = (with_ranks(part, some.values, some.event, some.weight) for part in times)
-    timed = replace(model, times=tuple(ranked))
+    points = released_points(bundle, some, some.weight)
+    timed = replace(model, times=tuple(ranked), points=points)
     rng = Generator(SFC64(SeedSequence(SEED)))
     some = draw(timed, model.strata, REFERENCE, rng)
-    return replace(timed, floors=floors(model.schema, some))
+    codes = released_codes(bundle, some, model.strata.mass)
+    return replace(timed, codes=codes, floors=floors(model.schema, some))

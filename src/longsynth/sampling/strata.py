@@ -9,7 +9,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from longsynth.schema.schema import PAIRS, Schema
-from longsynth.system.arrays import Floats, Ints
+from longsynth.system.arrays import Floats, Ints, sizes_only
 
 NOTHING = 1e-100  # shares below it are none: dividing by them would overflow
 ROUNDS = 20  # of proportional fitting
@@ -22,6 +22,8 @@ class Strata:
     mass: Floats  # p (S,), released population masses
     draw: Floats  # q (S,), synthesis probabilities
     weight: Floats  # w = p/q (S,), restores the released masses
+
+    __repr__ = sizes_only
 
     def drawn(self, patients: int, rng: Generator, *, evenly: bool = True) -> NDArray[np.int64]:
         """Return a stratum for each patient: each alone has the law q. If they are dealt evenly,
@@ -120,6 +122,8 @@ class Lengths:
     shares: Floats  # (E, bins): of the lengths' bins, by event
     events: Ints  # (S,): the event of each stratum
     slots: int  # T
+
+    __repr__ = sizes_only
 
     def draw(self, shared: Ints, rng: Generator) -> Ints:
         """Return lengths (n,), within a bin evenly."""

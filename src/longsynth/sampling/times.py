@@ -161,7 +161,8 @@ def released_times(bundle: Bundle) -> tuple[Times, ...]:
         variable, levels = schema.variables[outcome.variable], len(outcome.levels)
         table, horizon = row[: levels * (INTERVALS + 1)].reshape(levels, -1), variable.bounds[1]
         chances = distributions(*hazards(table, noise, horizon), horizon)
-        step, own = variable.resolution or 0.0, variable.origin == "record"
+        step = variable.step if variable.name in schema.constrained else variable.resolution or 0.0
+        own = variable.origin == "record"
         made.append(Times(outcome, horizon, HOURS[variable.unit], step, own, chances))
     return tuple(made)
 

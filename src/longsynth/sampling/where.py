@@ -2,43 +2,19 @@
 primary outcome are exact, by their strata; all others work by rejection. Protected combinations of
 static variables are kept more often than other patients. All of this is post-processing."""
 
-import operator
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from longsynth.sampling.model import Synthetic
+from longsynth.schema.conditions import Condition, NotUnderstood, parsed
 from longsynth.schema.schema import LABEL_ORDER, Schema
 from longsynth.system.arrays import Bools, Floats
 from longsynth.system.errors import Code, Refused
 
 Where = Mapping[str, str] | Sequence[str]
-_COMPARED = {
-    "!=": operator.ne,
-    "<=": operator.le,
-    ">=": operator.ge,
-    "=": operator.eq,
-    "<": operator.lt,
-    ">": operator.gt,
-}
-_FORM = re.compile(r"\s*([^!<>=]+?)\s*(!=|<=|>=|=|<|>)\s*(.+?)\s*")
 MOST_LIFT = 20.0  # times that a protected combination is kept more often than others
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    key: str  # a label of the schema, or the name of a static variable
-    sign: str
-    value: float  # a number, or the position of a level
-
-    @property
-    def on_label(self) -> bool:
-        return self.key in LABEL_ORDER
-
-    def met_by(self, numbers: Floats) -> Bools:
-        return np.asarray(_COMPARED[self.sign](numbers, self.value))
 
 
 def as_texts(where: Where | None) -> list[str]:
@@ -51,52 +27,11 @@ def as_texts(where: Where | None) -> list[str]:
 
 
 def conditions(schema: Schema, where: Where | None) -> list[Condition]:
-    return [_condition(schema, text) for text in as_texts(where)]
-
-
-def _condition(schema: Schema, text: str) -> Condition:
-    parts = _FORM.fullmatch(text)
-    if parts is None:
-        raise Refused(
-            Code.CONDITION_UNKNOWN,
-            "a condition is a name, one of =, !=, <, <=, >, >=, and a level or number.",
-            "For example: age >= 65.",
-        )
-    name, sign, value = parts.groups()
-    static = {v.name: v for v in schema.variables if v.static}
-    key = name if name in static else schema.key(name)  # a primary time shares its label's name
-    if key not in LABEL_ORDER and key not in static:
-        known = [what for what in LABEL_ORDER if what == "site" or getattr(schema, what)]
-        raise Refused(
-            Code.CONDITION_UNKNOWN,
-            f"patients cannot be conditioned on {name!r}.",
-            f"Choose one of {', '.join([*known, *static])}.",
-        )
-    levels = schema.levels(key) if key in LABEL_ORDER else static[key].levels
-    if levels is None:
-        number = _number(value)
-        if number is None:
-            raise Refused(
-                Code.CONDITION_UNKNOWN,
-                f"{name} has numbers, and {value!r} is none.",
-                "Compare it with a number.",
-            )
-        return Condition(key, sign, number)
-    if value not in levels:
-        raise Refused(
-            Code.CONDITION_UNKNOWN,
-            f"the schema has no {name} {value!r}.",
-            f"Choose one of {', '.join(levels)}.",
-        )
-    return Condition(key, sign, float(levels.index(value)))
-
-
-def _number(text: str) -> float | None:
+    static = [v for v in schema.variables if v.static]
     try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None
+        return [parsed(text, schema, static) for text in as_texts(where)]
+    except NotUnderstood as error:
+        raise Refused(Code.CONDITION_UNKNOWN, error.problem, error.remedy) from None
 
 
 def allowed_strata(schema: Schema, wanted: Sequence[Condition]) -> Bools:

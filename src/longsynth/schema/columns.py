@@ -1,4 +1,4 @@
-"""Where a cohort's tables keep what a record is made of: the id, the time and the labels.
+"""Where a cohort's tables keep what a record is made of: the id, the time, labels and codes.
 
 The column of a variable is part of the variable, see `Variable.column`.
 """
@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from longsynth.schema.mapping import Source
-from longsynth.schema.variable import Level
-from longsynth.system.text import ColumnName, Meaning
+from longsynth.schema.variable import RESERVED, Bands, Level, check_bands
+from longsynth.system.text import ColumnName, Meaning, VariableName
 from longsynth.system.yaml_text import FrozenModel, InvalidField
 
 LABELS = ("group", "event", "site")  # the labels of a patient, by their keys in the schema
@@ -35,12 +35,14 @@ class Labels(FrozenModel):
     levels: tuple[Level, ...] = Field(min_length=1, max_length=500)
     name: Meaning = ""  # what people call it, if not by its key in the schema
     meaning: Meaning = ""
+    bands: Bands = ()  # cut points: the column holds numbers, and a level is a band of them
     source: Source | None = None  # where `longsynth import` finds it
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
         if len(set(self.levels)) < len(self.levels):
             raise InvalidField("levels must differ from each other", "levels")
+        check_bands(self.bands, self.levels)
         return self
 
     @property
@@ -54,6 +56,35 @@ class Labels(FrozenModel):
         """The same levels, written as 0, 1, … in this column."""
         coded = tuple(map(str, range(len(self.levels))))
         return Labels(column=column, levels=coded, name=self.name, meaning=self.coded_meaning)
+
+
+class CodeList(FrozenModel):
+    """Codes from a public list that a patient has or has not in each slot: medications, procedures,
+    diagnoses. Each row of the table holds one code; a slot has all codes of its rows."""
+
+    name: VariableName
+    levels: tuple[Level, ...] = Field(min_length=2, max_length=500)
+    cap: int = Field(ge=1)  # different codes of one patient that count; those given first
+    meanings: dict[Level, Meaning] = Field(default={})
+    column: ColumnName = ""  # the name in the files, if it is another
+    source: Source | None = None  # where `longsynth import` finds it
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.name.casefold() in RESERVED:
+            raise InvalidField(
+                f"{self.name!r} is a column of the cohort format; use another", "name"
+            )
+        if len(set(self.levels)) < len(self.levels):
+            raise InvalidField("levels must differ from each other", "levels")
+        if self.name in self.levels:
+            raise InvalidField("no code may have the name of the list", "levels")
+        if self.cap > len(self.levels):
+            raise InvalidField(f"the list has {len(self.levels)} codes, which is fewer", "cap")
+        for code in self.meanings:
+            if code not in self.levels:
+                raise InvalidField("is not one of its levels", "meanings", code)
+        return self
 
 
 class TimeUnit(NamedTuple):

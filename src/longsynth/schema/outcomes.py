@@ -9,13 +9,14 @@ name of the label that says how it ended.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from longsynth.schema.columns import HOURS, Labels
 from longsynth.schema.mapping import Source
-from longsynth.schema.variable import Level, Variable
+from longsynth.schema.variable import Bands, Level, Variable, check_bands
 from longsynth.system.text import ColumnName, Meaning, Unit, VariableName
 from longsynth.system.yaml_text import FrozenModel, InvalidField
 
@@ -44,10 +45,32 @@ class GroupEntry(Entry):
     """Patients whom the results must serve: sex, age bands, insurance."""
 
     levels: tuple[Level, ...] = Field(min_length=2, max_length=60)
+    bands: Bands = ()  # cut points, if the column holds numbers
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        """Bands have names of their own, unless levels are given."""
+        cuts = given.get("bands") if isinstance(given, dict) else None
+        if not isinstance(cuts, list | tuple) or not cuts or "levels" in given:
+            return given
+        if not all(isinstance(cut, int | float) for cut in cuts):
+            return given  # a mistake that is reported with its place
+        inner = (f"{a:g} to under {b:g}" for a, b in pairwise(cuts))
+        return {**given, "levels": [f"under {cuts[0]:g}", *inner, f"{cuts[-1]:g} and over"]}
+
+    @model_validator(mode="after")
+    def _one_level_per_band(self) -> Self:
+        check_bands(self.bands, self.levels)
+        return self
+
+    def label(self) -> Labels:
+        return super().label().model_copy(update={"bands": self.bands})
 
     def variable(self) -> Variable:
         kind = "binary" if len(self.levels) == 2 else "nominal"
-        return static_variable(self, "group", kind=kind, levels=self.levels)
+        facts = {"kind": kind, "levels": self.levels, "bands": self.bands}
+        return static_variable(self, "group", **facts)
 
 
 class Status(FrozenModel):

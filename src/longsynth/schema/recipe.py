@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from longsynth.schema.columns import Labels
 from longsynth.schema.from_names import marked_lines
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Code, SchemaError
@@ -189,6 +190,8 @@ class Recipe(FrozenModel):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         record = self.record
+        if record.codes:
+            raise InvalidField("a recipe cannot fill codes; use `import events`", "record", "codes")
         over_time = {v.name for v in record.variables if not v.static}
         static = {v.name for v in record.variables if v.static}
         filled: set[str] = set()
@@ -205,11 +208,20 @@ class Recipe(FrozenModel):
                 if not cells.variables:
                     raise InvalidField("name the variable", "tables", t, "names", name, "variable")
                 self._check(cells, over_time, filled, ("tables", t, "names", name))
-        lacking = [v.name for v in record.variables if v.name not in filled]
+        lacking = [
+            v.name for v in record.variables if v.name not in filled and not record.numbers_of(v)
+        ]
         if lacking:
             raise InvalidField(f"no column holds {lacking[0]!r}", "tables")
         for use, what in (("group", "group"), ("outcome", "event")):
-            if use not in filled and what in record.model_fields_set:
+            label: Labels | None = getattr(record, what)
+            if label and label.bands:
+                if use in filled or not record.numbers_of(label):
+                    message = (
+                        "bands follow from a static variable with the numbers; name it instead"
+                    )
+                    raise InvalidField(message, "record", what)
+            elif label and use not in filled and what in record.model_fields_set:
                 raise InvalidField(f"no column has use: {use}, but the record has {what}", "tables")
         if ("site" in filled) != (record.site is not None):
             raise InvalidField(

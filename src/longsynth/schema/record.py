@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from longsynth.system.arrays import Bools, Floats, Ints
+from longsynth.system.arrays import Bools, Bytes, Floats, Ints
 
 Array = NDArray[Any]
 
@@ -39,6 +39,8 @@ class Trajectories(Protocol):
     def event(self) -> Ints: ...
     @property
     def site(self) -> Ints: ...
+    @property
+    def codes(self) -> Bytes: ...
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,27 @@ class Layout:
         whole = np.full((len(rows), self.slots * columns), elsewhere, rows.dtype)
         whole[:, places] = rows
         return whole.reshape(len(rows), self.slots, columns)
+
+
+def packed_codes(
+    shape: tuple[int, int], codes: int, patient: Ints, slot: Ints, code: Ints
+) -> Bytes:
+    """(n, T, bytes): one bit for each code, from the places where a code is given."""
+    packed = np.zeros((*shape, -(-codes // 8)), np.uint8)
+    np.bitwise_or.at(packed, (patient, slot, code >> 3), (128 >> (code & 7)).astype(np.uint8))
+    return packed
+
+
+def given_codes(packed: Bytes) -> tuple[Ints, Ints, Ints]:
+    """Return patient, slot and code wherever a code is given, in this order."""
+    patient, slot, byte = np.nonzero(packed)
+    row, bit = np.nonzero(np.unpackbits(packed[patient, slot, byte][:, None], axis=1))
+    return patient[row], slot[row], 8 * byte[row] + bit
+
+
+def unpacked_codes(packed: Bytes, codes: int) -> Bools:
+    """(…, codes): True where a code is given, from bits along the last axis."""
+    return np.unpackbits(packed, axis=-1, count=codes).view(np.bool_)
 
 
 def _taken(arrays: Array, places: Ints) -> Array:

@@ -6,19 +6,22 @@ constants of the methods (constants.py). file.py reads and writes all of it as Y
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from longsynth.schema.columns import LABELS, Labels, PatientColumn, Time
+from longsynth.schema.columns import HOURS, LABELS, CodeList, Labels, PatientColumn, Time
+from longsynth.schema.conditions import NotUnderstood, constraint
 from longsynth.schema.constants import Constants, ResolvedConstants
+from longsynth.schema.constraints import Knot, knots, require_solution
 from longsynth.schema.mapping import Dataset
 from longsynth.schema.outcomes import Group, Outcome, expanded, groups_of, outcomes_of
 from longsynth.schema.record import Layout, layout_of
 from longsynth.schema.variable import Aggregate, Level, Variable
-from longsynth.system.text import MEANING, Title, VariableName
+from longsynth.system.text import MEANING, Meaning, Title, VariableName
 from longsynth.system.yaml_text import FrozenModel, InvalidField
 
 if TYPE_CHECKING:
@@ -35,6 +38,32 @@ class SlotRule(FrozenModel):
     aggregate: Aggregate = "median"  # of a variable's values within a slot; the lower median
 
 
+class Visits(FrozenModel):
+    """A public plan of visits. Slot k is the k-th planned visit, whether or not it took place."""
+
+    planned: tuple[float, ...] = Field(min_length=1, max_length=2000)  # times since time zero
+    unit: Literal["hours", "days", "weeks", "months", "years"]
+    window: float = Field(gt=0)  # how far a visit may be from its planned time
+
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        if self.planned[0] < 0 or any(b <= a for a, b in pairwise(self.planned)):
+            raise InvalidField("planned times rise, from zero or later", "planned")
+        if any(b - a <= 2 * self.window for a, b in pairwise(self.planned)):
+            message = "windows of two visits must not touch: less than half of the time between"
+            raise InvalidField(message, "window")
+        return self
+
+    @property
+    def hours(self) -> NDArray[np.float64]:
+        return np.array(self.planned) * HOURS[self.unit]
+
+    @property
+    def window_hours(self) -> float:
+        return self.window * HOURS[self.unit]
+
+
+MOST_CODES = 500  # of all lists together
 MOST_STRATA = 4096  # sites × levels of the group × levels of the event
 LABEL_ORDER = ("site", "group", "event")  # of the columns of `Schema.strata`
 PAIRS = ((0, 1), (0, 2), (1, 2))  # of these columns
@@ -47,6 +76,7 @@ class Schema(FrozenModel):
     max_gap: float = Field(gt=0, le=1e9)  # Δ_max in hours
     length: Literal["variable", "full"] = "variable"  # full: every patient uses all slots
     slot_rule: SlotRule = SlotRule()
+    visits: Visits | None = None  # None: visits follow no plan
     patient: PatientColumn = PatientColumn()
     time: Time = Time()
     group: Labels | None = Labels(column="group", levels=("0", "1"))
@@ -54,6 +84,8 @@ class Schema(FrozenModel):
     site: Labels | None = None
     protected: tuple[dict[str, Level], ...] | None = None  # combinations that sampling keeps
     variables: tuple[Variable, ...] = Field(min_length=1)
+    codes: tuple[CodeList, ...] = ()
+    constraints: tuple[Meaning, ...] = ()  # that no synthetic patient violates
     constants: Constants = Constants()
     source: Dataset = Dataset()  # how an import reads the source as a whole
 
@@ -75,11 +107,18 @@ class Schema(FrozenModel):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         names = [v.name.casefold() for v in self.variables]
+        names += [listed.name.casefold() for listed in self.codes]
         for i, name in enumerate(names):
             if name in names[:i]:
-                raise InvalidField(
-                    "two variables have this name, capitals aside", "variables", i, "name"
+                problem, after = (
+                    "two variables have this name, capitals aside",
+                    i - len(self.variables),
                 )
+                place = ("codes", after) if after >= 0 else ("variables", i)
+                raise InvalidField(problem, *place, "name")
+        if len(self.code_names) > MOST_CODES:
+            problem = f"all lists together have {len(self.code_names):,} codes, and {MOST_CODES:,} "
+            raise InvalidField(problem + "are the most; leave rare ones out", "codes")
         if all(v.static for v in self.variables):
             raise InvalidField("at least one variable must be measured over time", "variables")
         over_time = {v.name for v in self.variables if not v.static}
@@ -93,7 +132,9 @@ class Schema(FrozenModel):
             if label and len(label.coded_meaning) > MEANING and what != "site":
                 message = f"longer than {MEANING} characters together with its levels; shorten it"
                 raise InvalidField(message, what, "meaning")
+        self._consistent_visits()
         self._consistent_roles()
+        self._consistent_constraints()
         if len(self.strata) > MOST_STRATA:
             raise InvalidField(
                 f"sites, levels of the group and levels of the event give {len(self.strata):,} "
@@ -125,6 +166,30 @@ class Schema(FrozenModel):
                 if level not in self.conditions[what]:
                     known = ", ".join(self.conditions[what])
                     raise InvalidField(f"{level!r} is none of {known}", "protected", i, what)
+
+    def _consistent_visits(self) -> None:
+        if self.visits is None:
+            return
+        if len(self.visits.planned) != self.slots:
+            message = f"{len(self.visits.planned)} planned visits are not {self.slots} slots"
+            raise InvalidField(f"{message}; give a time for each", "visits", "planned")
+        if self.slot_rule.anchors or self.slot_rule.merge:
+            message = "a plan decides which rows belong together; leave anchors and merge out"
+            raise InvalidField(message, "slot_rule")
+        if self.time.first == "zero" and self.visits.planned[0] != 0:
+            raise InvalidField("records start with the first visit, at time 0", "visits", "planned")
+
+    def _consistent_constraints(self) -> None:
+        for i, text in enumerate(self.rules):
+            place = ("constraints", i) if i < len(self.constraints) else ()  # or those of bands
+            try:
+                constraint(text, self)
+            except NotUnderstood as error:
+                raise InvalidField(str(error), *place) from None
+        try:
+            require_solution(self.knots, self)
+        except NotUnderstood as error:
+            raise InvalidField(str(error), "constraints") from None
 
     @staticmethod
     def suggest(
@@ -167,6 +232,48 @@ class Schema(FrozenModel):
             if v.static and (v.levels is not None or v.kind == "binary")
         }
 
+    def __repr__(self) -> str:
+        return f"Schema({self.name!r}: {len(self.variables)} variables in {self.slots} slots)"
+
+    __str__ = __repr__
+
+    def numbers_of(self, entry: Labels | Variable) -> Variable | None:
+        """The static variable whose numbers the bands of a group divide; None if there is none."""
+        if not entry.bands:
+            return None
+        known = (v for v in self.variables if v.static and v.levels is None)
+        return next((v for v in known if (v.column or v.name) == entry.column), None)
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """All constraints: those that are listed, and those of bands, which are a public function
+        of a number. The number follows a label, which is sampled first; another group follows the
+        number."""
+        texts = []
+        labels = [(e.name or what, e) for what in LABELS if (e := getattr(self, what))]
+        for name, entry in (*labels, *((v.name, v) for v in self.variables)):
+            if not (number := self.numbers_of(entry)) or not entry.levels:
+                continue
+            for i, cut in enumerate(entry.bands):
+                for level, sign, other in zip(
+                    entry.levels[i : i + 2], ("<", ">="), (">=", "<"), strict=True
+                ):
+                    if isinstance(entry, Labels):
+                        texts.append(f"{number.name} {sign} {cut:.15g} if {name} = {level}")
+                    else:
+                        texts.append(f"{name} != {level} if {number.name} {other} {cut:.15g}")
+        return (*self.constraints, *(text for text in texts if text not in self.constraints))
+
+    @property
+    def knots(self) -> tuple[Knot, ...]:
+        """What constraints move together, in the order in which it is settled."""
+        return knots([constraint(text, self) for text in self.rules], self)
+
+    @property
+    def constrained(self) -> frozenset[str]:
+        """The labels and variables that constraints name."""
+        return frozenset(n for knot in self.knots for c in knot.constraints for n in c.names)
+
     def key(self, name: str) -> str:
         """The key in the schema of a label that may be given by the name people use."""
         keys = {label.name: what for what in LABEL_ORDER if (label := getattr(self, what))}
@@ -178,11 +285,16 @@ class Schema(FrozenModel):
         return label.levels if label else ("all",)
 
     @property
+    def code_names(self) -> tuple[str, ...]:
+        """All codes, list by list."""
+        return tuple(code for listed in self.codes for code in listed.levels)
+
+    @property
     def steps(self) -> tuple[float, ...]:
         """The step of each variable's values in slots: its resolution, or 0 where there is none. A
         mean of several readings is finer than each of them, so it has none."""
         rule = self.slot_rule
-        several = bool(rule.merge or rule.anchors)
+        several = bool(rule.merge or rule.anchors or self.visits)
         return tuple(
             0.0
             if several and not v.static and (v.aggregate or rule.aggregate) == "mean"
@@ -269,6 +381,7 @@ class Schema(FrozenModel):
                 }
                 for rule in protected
             )
+        cleared = {"column": "", "otherwise": "", "bands": (), "source": None}
         return self.in_own_columns().model_copy(
             update={
                 "slot_rule": SlotRule(),
@@ -280,33 +393,49 @@ class Schema(FrozenModel):
                     meaning=self.site.meaning if self.site else "",
                 ),
                 "protected": protected,
+                "constraints": tuple(
+                    constraint(text, self).relabelled(self._canonical_level) for text in self.rules
+                ),
                 "variables": tuple(
-                    v.model_copy(
-                        update={"column": "", "otherwise": "", "aggregate": None, "source": None}
-                    )
-                    for v in self.variables
+                    v.model_copy(update=cleared | {"aggregate": None}) for v in self.variables
                 ),
             }
         )
 
+    def _own(self, entry: Labels | Variable, column: str) -> str:
+        """The column that longsynth writes; bands stay with their numbers."""
+        return numbers.name if (numbers := self.numbers_of(entry)) else column
+
+    def _canonical_level(self, what: str, level: float) -> str:
+        return self.levels(what)[int(level)] if what == "site" else str(int(level))
+
     def in_own_columns(self, unit: str = "hours") -> "Schema":
         """The same schema with the column names that longsynth itself writes, and no mapping."""
         labels = {
-            what: label.model_copy(update={"source": None, "column": what})
+            what: label.model_copy(update={"source": None, "column": self._own(label, what)})
             for what in LABELS
             if (label := getattr(self, what)) is not None
         }
-        cleared = {"source": None, "column": "", "otherwise": ""}
-        variables = (v.model_copy(update=cleared) for v in self.variables)
+        cleared = {"source": None, "otherwise": ""}
+        variables = (
+            v.model_copy(update=cleared | {"column": self._own(v, "")}) for v in self.variables
+        )
+        unmapped = {"source": None, "column": ""}
         return self.model_copy(
             update={
                 "patient": PatientColumn(),
+                "codes": tuple(listed.model_copy(update=unmapped) for listed in self.codes),
                 "time": Time.model_validate({"unit": unit, "first": self.time.first}),
                 "variables": tuple(variables),
                 "source": Dataset(),
                 **labels,
             }
         )
+
+
+def code_offsets(schema: Schema) -> NDArray[np.int64]:
+    """(lists + 1,): where each list begins among all codes, and their number."""
+    return np.cumsum([0, *(len(listed.levels) for listed in schema.codes)])
 
 
 def stratum_of(labels: Sequence[NDArray[np.int64]], schema: Schema) -> NDArray[np.int64]:

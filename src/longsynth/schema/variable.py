@@ -1,5 +1,8 @@
 """Variable: one measure of a patient, with the public facts that its values are held to."""
 
+from decimal import Decimal
+from itertools import pairwise
+from math import ceil, floor, log10
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -11,6 +14,7 @@ from longsynth.system.yaml_text import FrozenModel, InvalidField
 Aggregate = Literal["mean", "median", "last", "min", "max"]
 
 FAR = 1e30  # no unit needs larger numbers, or a range below 1/FAR; beyond, arithmetic fails
+FINEST_SHARE = 0.02  # of a variable's usual spread: finer digits would only look precise
 RESERVED = {"patient_id", "time", "group", "event", "site", "weight"}
 
 
@@ -24,6 +28,16 @@ def _level(value: object) -> object:
 
 
 Level = Annotated[LevelText, BeforeValidator(_level)]
+
+
+Bands = tuple[Annotated[float, Field(ge=-FAR, le=FAR)], ...]
+
+
+def check_bands(bands: Bands, levels: tuple[str, ...] | None) -> None:
+    if any(a >= b for a, b in pairwise(bands)):
+        raise InvalidField("cut points rise from one to the next", "bands")
+    if bands and len(levels or ()) != len(bands) + 1:
+        raise InvalidField(f"{len(bands)} cut points make {len(bands) + 1} levels", "levels")
 
 
 class Variable(FrozenModel):
@@ -43,8 +57,10 @@ class Variable(FrozenModel):
     scale: float | None = Field(default=None, gt=0)
     transform: Literal["none", "log"] = "none"
     resolution: float | None = Field(default=None, gt=0)  # what it is recorded in steps of
+    point_masses: tuple[float, ...] = Field(default=(), max_length=10)  # that many readings have
     aggregate: Aggregate | None = None  # within a slot, if other than the slot rule's
     column: ColumnName = ""  # the name in the files, if it is another
+    bands: Bands = ()  # of a group: cut points of the numbers in its column
     otherwise: ColumnName = ""  # the column that counts where that one has no number
     source: Source | None = None  # where `longsynth import` finds it
 
@@ -62,6 +78,31 @@ class Variable(FrozenModel):
         """Columns that an encoded value takes: one for each level of a nominal variable."""
         return len(self.levels) if self.kind == "nominal" and self.levels else 1
 
+    @property
+    def decimals(self) -> int:
+        """How many decimals a value is written with: those of its resolution, or of a fiftieth of
+        its usual spread. On a log scale, the smallest values keep a digit."""
+        if self.kind in ("binary", "ordinal"):
+            return 0
+        if self.resolution is not None:
+            exponent = Decimal(repr(self.resolution)).normalize().as_tuple().exponent
+            return max(-int(exponent), 0)
+        low, high = self.bounds
+        finest = (self.scale or (high - low) / 6) * FINEST_SHARE
+        smallest = min(finest, low) if self.transform == "log" else finest
+        return max(-floor(log10(smallest)), 0)
+
+    @property
+    def step(self) -> float:
+        """Between two values as they are written."""
+        return self.resolution or 10.0**-self.decimals if self.kind == "continuous" else 1.0
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and highest value, in steps."""
+        low, high = (bound / self.step for bound in self.bounds)
+        return float(ceil(low - 1e-9)), float(floor(high + 1e-9))
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         low, high = self.bounds
@@ -70,6 +111,7 @@ class Variable(FrozenModel):
             raise InvalidField(
                 f"{self.name!r} is a column of the cohort format; use another", "name"
             )
+        check_bands(self.bands, self.levels)
         if self.levels is not None:
             self._consistent_levels(self.levels)
         elif self.kind == "nominal":
@@ -121,9 +163,25 @@ class Variable(FrozenModel):
             )
         if self.resolution and (high - low) / self.resolution > 1e12:
             raise InvalidField("too fine for arithmetic; leave it out", "resolution")
+        self._consistent_points()
         if self.centre is not None and not low <= self.centre <= high:
             raise InvalidField(f"centre {self.centre:g} must lie inside the bounds", "centre")
         return self
+
+    def _consistent_points(self) -> None:
+        points = self.point_masses
+        if points and (self.kind != "continuous" or self.status):
+            message = "only a continuous measure has some; every level has a share of its own"
+            raise InvalidField(message, "point_masses")
+        if any(a >= b for a, b in pairwise(points)):
+            raise InvalidField("list them from the smallest on", "point_masses")
+        for point in points:
+            if not self.bounds[0] <= point <= self.bounds[1]:
+                raise InvalidField(f"{point:g} lies outside the bounds", "point_masses")
+            steps = point / (self.resolution or 1.0)
+            if self.resolution and abs(steps - round(steps)) > 1e-9:
+                message = f"{point:g} lies between two steps of the resolution"
+                raise InvalidField(message, "point_masses")
 
     def _consistent_levels(self, levels: tuple[str, ...]) -> None:
         if self.kind == "continuous":

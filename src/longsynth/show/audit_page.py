@@ -1,14 +1,35 @@
-"""AUDIT.md: the audit as a page that can be read from top to bottom."""
+"""The files of an audit: AUDIT.md, a page that can be read from top to bottom, and the numbers
+behind it. None of them names a patient; all of them are computed from real ones."""
+
+import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from longsynth.audit.attacks.canary import REFITS as FITS
+from longsynth.audit.description import describe
 from longsynth.audit.metric import ARROWS, Score
+from longsynth.audit.ranking import BINS, Predictions, bin_of, curves
 from longsynth.audit.registry import label_of
 from longsynth.audit.result import REFITS, SYNTHETIC, TRAINING, WARNING, AuditResult, Source
-from longsynth.audit.utility import GROUPS
-from longsynth.system.text import markdown
+from longsynth.release.synthetic_folder import RECIPE, read_recipe
+from longsynth.schema.record import Trajectories
+from longsynth.schema.schema import Schema
+from longsynth.show.plots import plot_audit
+from longsynth.system.folders import whole_file, write_whole
+from longsynth.system.text import markdown, markdown_table
 
+ENDS = ("_auprc", "_mae", "_concordance")  # of the first metric of a part, by kind of outcome
+NO_OUTCOME = "The schema names no outcome, so there is nothing to predict."
+NO_GROUPS = "The schema names no group."
+ON_BASE_RATE = (
+    "A constant prediction has a good Brier score and is useless: compare every row with *base "
+    "rate*. No predictor is an outcome or a group; times to event are predicted from the first "
+    "slot."
+)
 ON_ATTACKS = (
     "An attack near 0.5 did not succeed; that is not evidence that no attack would. A value below "
     "0.5 is no better than one above: an attacker can simply invert it. Only the ε of the release "
@@ -39,13 +60,9 @@ def page(result: AuditResult) -> str:
         "# Audit of synthetic patients",
         f"Patients: {sizes}. {_about_intervals(result)}",
         "## Utility",
-        "Each row's patients train a model, which predicts the real test patients.",
-        _wide(result, "utility"),
-        "A constant prediction has a good Brier score and is useless: compare every row with *base "
-        "rate*.",
+        *_utility(result),
         "## Subgroups",
-        _wide(result, "subgroups"),
-        "\n".join(f"- {markdown(warning)}" for warning in group_warnings(result)),
+        *_subgroups(result),
         "## Fidelity",
         "Distance from the test cohort. The training patients show how close real patients come.",
         _side_by_side(result, "fidelity"),
@@ -62,7 +79,7 @@ def shown(score: Score | None, digits: int = 3, to: str = " to ") -> str:
     """Return value and interval as text; a dash if there is no value."""
     if score is None or not np.isfinite(score.value):
         return "–"
-    value = f"{score.value:.{digits}f}"
+    value = f"{round(score.value, digits) + 0.0:.{digits}f}"  # never -0
     if not np.isfinite(score.lower):
         return value
     return f"{value} ({score.lower:.{digits}f}{to}{score.upper:.{digits}f})"
@@ -86,15 +103,34 @@ def _about_intervals(result: AuditResult) -> str:
     )
 
 
-def _wide(result: AuditResult, section: str) -> str:
-    """One line per source, one column per metric; a group at one site has no column."""
-    sources = result.sources(section)
-    columns = {m: s for m, s in result.of(section, sources[0]).items() if "_site_" not in m}
-    lines = [["", *map(heading, columns.values())]]
-    for source in sources:
-        scores = result.of(section, source)
-        lines.append([label(source), *(shown(scores.get(metric)) for metric in columns)])
-    return _table(lines)
+def _utility(result: AuditResult) -> list[str]:
+    """One table per outcome: one line per source, one column per metric."""
+    if not result.outcomes:
+        return [NO_OUTCOME]
+    parts = ["Each row's patients train a model, which predicts the real test patients."]
+    for outcome in result.outcomes:
+        sources = result.sources("utility", outcome)
+        lines = [["", *map(heading, result.of("utility", sources[0]).values())]]
+        for source in sources:
+            lines.append([label(source), *map(shown, result.of("utility", source).values())])
+        parts += [f"### {markdown(outcome)}", _table(lines)]
+    return [*parts, ON_BASE_RATE]
+
+
+def _subgroups(result: AuditResult) -> list[str]:
+    """One table per outcome: one line per metric, one column per source that uses the weights."""
+    parts = []
+    for outcome in result.outcomes:
+        sources = [s for s in result.sources("subgroups", outcome) if s.weighted]
+        if not sources:
+            continue
+        columns = [result.of("subgroups", source) for source in sources]
+        lines = [["metric", *map(label, sources), "note"]]
+        for metric, score in columns[0].items():
+            values = [shown(scores.get(metric)) for scores in columns]
+            lines.append([heading(score), *values, score.note])
+        parts += [f"### {markdown(outcome)}", _table(lines)]
+    return parts or [NO_GROUPS]
 
 
 def _side_by_side(result: AuditResult, section: str) -> str:
@@ -131,17 +167,111 @@ def bound_said(scores: dict[str, Score]) -> str:
 
 
 def group_warnings(result: AuditResult) -> list[str]:
-    """Groups, and groups at a site, that are too small for a conclusion."""
-    scores = result.of("subgroups", result.sources("subgroups")[0]).values()
-    return [f"{s.metric.removesuffix('_auprc')}: {s.note}" for s in scores if _is_warning(s)]
-
-
-def _is_warning(score: Score) -> bool:
-    return bool(score.note) and score.metric.startswith(GROUPS) and score.metric.endswith("auprc")
+    """Parts of the patients that are too small for a conclusion about the primary outcome."""
+    sources = result.sources("subgroups", result.outcomes[0]) if result.outcomes else []
+    scores = result.of("subgroups", sources[0]) if sources else {}
+    warnings = {m.removesuffix(e): s.note for m, s in scores.items() for e in ENDS if m.endswith(e)}
+    whole = ("worst_", "_gap")  # about several parts
+    return [
+        f"{part}: {note}"
+        for part, note in warnings.items()
+        if note and not part.startswith(whole[0]) and not part.endswith(whole[1])
+    ]
 
 
 def _table(lines: list[list[str]]) -> str:
     """A table; its first line is the head."""
-    head, *rows = [" | ".join(map(markdown, cells)) for cells in lines]
-    rule = " | ".join("---" for _ in lines[0])
-    return "\n".join(f"| {line} |" for line in (head, rule, *rows))
+    head, *others = (list(map(markdown, cells)) for cells in lines)
+    return markdown_table(head, others)
+
+
+FORMAT, PANELS = 1, "panels.json"
+POINTS = 120  # of a curve
+
+
+def write_audit(result: AuditResult, folder: Path) -> list[Path]:
+    """Write AUDIT.md and audit.json; for outcomes with levels predictions.parquet; and, with
+    matplotlib, plots."""
+    write_whole(folder / "AUDIT.md", page(result).encode())
+    content = json.dumps(result.tidy(), indent=1, ensure_ascii=False, allow_nan=False)
+    write_whole(folder / "audit.json", f"{content}\n".encode())
+    names = ["AUDIT.md", "audit.json"]
+    if result.predictions:
+        tables = [_ranked(result.schema, s, made) for s, made in result.predictions.items()]
+        whole = pa.concat_tables(tables).replace_schema_metadata({"warning": WARNING})
+        with whole_file(folder / "predictions.parquet") as scratch:
+            pq.write_table(whole, scratch)
+        names.append("predictions.parquet")
+    return [folder / name for name in names] + plot_audit(result, folder)
+
+
+def _ranked(schema: Schema, source: Source, predicted: Predictions) -> pa.Table:
+    """Predictions by decreasing probability: the order of the patients in the cohort is lost."""
+    order = np.lexsort((predicted.site, predicted.group, predicted.event, -predicted.probability))
+    return pa.table(
+        {
+            "outcome": [source.outcome] * len(order),
+            "row": [source.row] * len(order),
+            "model": [source.model] * len(order),
+            "weighted": [source.weighted] * len(order),
+            "event": predicted.event[order],
+            "probability": predicted.probability[order],
+            "group": predicted.group[order],
+            "site": [schema.sites[s] for s in predicted.site[order]],
+        }
+    )
+
+
+def write_panels(
+    folder: Path, result: AuditResult, cohorts: dict[str, Trajectories], fingerprint: str
+) -> None:
+    """Write panels.json, from which the dossier's internal edition draws its plots: a description
+    of each cohort, and the curves of every prediction. No patient is in it."""
+    content = {
+        "format": FORMAT,
+        "warning": WARNING,
+        "fingerprint": fingerprint,
+        "patients": result.patients,
+        "bootstrap": result.bootstrap,
+        "portraits": {name: describe(result.schema, cohort) for name, cohort in cohorts.items()},
+        "curves": [
+            {
+                "outcome": s.outcome,
+                "row": s.row,
+                "model": s.model,
+                "weighted": s.weighted,
+                **_curves(predicted),
+            }
+            for s, predicted in result.predictions.items()
+        ],
+    }
+    written = json.dumps(content, ensure_ascii=False, allow_nan=False)
+    write_whole(folder / PANELS, f"{written}\n".encode())
+
+
+def origin_of(synthetic: Path) -> str:
+    """The fingerprint of the release that a synthetic folder names; "" if it names none."""
+    return read_recipe(synthetic).fingerprint if (synthetic / RECIPE).exists() else ""
+
+
+def _curves(predicted: Predictions) -> dict[str, Any]:
+    by_name = curves(predicted)
+    crowd = np.bincount(bin_of(predicted.probability), minlength=BINS)
+    roc, pr, calibration = (by_name[name] for name in ("roc", "pr", "calibration"))
+    return {
+        "events": int(predicted.event.sum()),
+        "roc": [_thin(roc["fpr"]), _thin(roc["tpr"])],
+        "pr": [_thin(pr["recall"]), _thin(pr["precision"])],
+        "calibration": [
+            _thin(calibration["predicted"]),
+            _thin(calibration["observed"]),
+            crowd[crowd > 0].tolist(),
+        ],
+    }
+
+
+def _thin(values: np.ndarray) -> list[float]:
+    """Evenly spaced points of a curve, its ends among them."""
+    if len(values) > POINTS:
+        values = values[np.linspace(0, len(values) - 1, POINTS).round().astype(np.int64)]
+    return [round(float(v), 4) for v in values]

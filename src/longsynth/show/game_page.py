@@ -30,9 +30,9 @@ BOUNDS = (
     "so small a δ."
 )
 PLAYED = (
-    "fits: the real `fit`, once a trial. draws: the exact sums that a real fit handed to its noise "
-    "source, with noise drawn anew a trial. fast: rounded normal numbers with a seed. OpenDP: the "
-    "noise of a release, which takes no seed."
+    "fits: the real `fit`, once per trial. draws: the exact sums that a real fit passed to its "
+    "noise source, with new noise in each trial. fast: rounded normal numbers with a seed. OpenDP: "
+    "the noise of a release, which takes no seed."
 )
 NOTES = (COLUMNS, BOUNDS, PLAYED)
 NO_PROOF = (
@@ -72,7 +72,7 @@ def cells(row: GameRow) -> tuple[str, ...]:
 
 
 def spread_cells(spreads: Iterable[MeasuredNoise]) -> Iterator[tuple[str, ...]]:
-    """A line each: all its numbers together and the extremes of one, by source."""
+    """For each line, all its numbers together and the extremes of a single one, by source."""
     by_line: dict[str, list[MeasuredNoise]] = {}
     for spread in spreads:
         by_line.setdefault(spread.line, []).append(spread)

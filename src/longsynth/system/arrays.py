@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Bytes = NDArray[np.uint8]
 
 
 def sizes_only(holder: Any) -> str:

@@ -16,7 +16,7 @@ from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Bools, Floats, Ints
 from longsynth.system.errors import Code, Refused
-from longsynth.writing.cohort import long_rows, text_of_levels
+from longsynth.writing.cohort import long_rows, named_levels, text_of_levels
 
 DAY_ZERO = "2000-01-01"  # if nobody chooses another
 FIRST_YEAR, LAST_YEAR = 1900, 2200
@@ -43,8 +43,13 @@ def start_of(text: str) -> date:
 
 @dataclass(frozen=True, slots=True)
 class LongEvents:
-    """What was observed, one entry per value. Static values and labels are at the start."""
+    """What was observed of a variable or given of a list of codes, one entry per value. Static
+    values are at the start."""
 
+    name: str
+    unit: str
+    measured: bool  # a number that changes over time
+    known: Known | None  # in the catalogue
     patient: Ints  # position in the chunk
     second: Ints  # since the start
     value: Floats  # NaN where there is a level
@@ -57,9 +62,6 @@ class Clinical:
 
     schema: Schema
     start: date
-
-    def known(self, place: int) -> Known | None:
-        return known(self.schema.variables[place].name)
 
     def sex(self, chunk: Trajectories) -> Ints:
         """(n,): MALE, FEMALE, or 0 where nothing says so."""
@@ -114,25 +116,27 @@ class Clinical:
 
     def last_second(self, chunk: Trajectories) -> Ints:
         """(n,): of each record, since its start."""
-        rows = long_rows(chunk, self.schema, smallest=SECONDS_APART / 3600)
+        every = long_rows(chunk, self.schema, smallest=SECONDS_APART / 3600)
         last = np.zeros(chunk.patients, np.int64)
-        np.maximum.at(last, rows.patient, _seconds(rows.time))
+        np.maximum.at(last, every.patient, _seconds(every.time))
         return last
 
-    def events(self, chunk: Trajectories) -> Iterator[tuple[int, LongEvents]]:
-        """Yield what was observed of each variable, by its place in the schema."""
-        rows = long_rows(chunk, self.schema, smallest=SECONDS_APART / 3600)
-        for v, variable in enumerate(self.schema.variables):
-            if variable.static:
+    def events(self, chunk: Trajectories) -> Iterator[LongEvents]:
+        """Yield what was observed of each variable, and given of each list of codes."""
+        every = long_rows(chunk, self.schema, smallest=SECONDS_APART / 3600)
+        for v, (name, levels) in enumerate(named_levels(self.schema)):
+            variable = self.schema.variables[v] if v < len(self.schema.variables) else None
+            if variable and variable.static:
                 who = np.flatnonzero(chunk.observed[:, 0, v])
                 seconds, values = np.zeros(len(who), np.int64), chunk.values[who, 0, v]
             else:
-                ours: Bools = rows.variable == v
-                who, values = rows.patient[ours], rows.value[ours]
-                seconds = _seconds(rows.time[ours])
-            levels = variable.levels
+                ours: Bools = every.variable == v
+                who, values = every.patient[ours], every.value[ours]
+                seconds = _seconds(every.time[ours])
             texts = list(map(str, text_of_levels(levels, values))) if levels else None
-            yield v, LongEvents(who, seconds, values, texts)
+            measured = bool(variable and not variable.static and variable.kind == "continuous")
+            unit = variable.unit if variable else ""
+            yield LongEvents(name, unit, measured, known(name), who, seconds, values, texts)
 
 
 def _seconds(hours: Floats) -> Ints:

@@ -4,6 +4,9 @@ In the format `parts`, each table is a folder of Parquet files with the same num
 A part depends only on its own patients, so parts can be written anywhere and in any order. Spark,
 Polars, DuckDB and pandas read such a folder as one table.
 
+A row holds at most one code of each list. A slot with more codes has more rows, at the same time:
+the first has the values, and all others have codes alone.
+
 In the format `events`, the patient table stands beside one row per observation (patient, time,
 variable, value). `longsynth import events` reads it back. A slot without observations leaves no
 trace.
@@ -25,8 +28,8 @@ from numpy.typing import NDArray
 
 from longsynth.schema.file import dump
 from longsynth.schema.mapping import Source
-from longsynth.schema.record import Trajectories
-from longsynth.schema.schema import Schema
+from longsynth.schema.record import Trajectories, given_codes
+from longsynth.schema.schema import Schema, code_offsets
 from longsynth.schema.variable import Variable
 from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 from longsynth.system.errors import checked
@@ -101,10 +104,47 @@ def parquet_writer(file: Path, schema: pa.Schema) -> pq.ParquetWriter:
     return pq.ParquetWriter(file, schema, compression="snappy", use_dictionary=repeating)
 
 
+@dataclass(frozen=True, slots=True)
+class ObservationRows:
+    """Which rows the observations of a chunk take."""
+
+    slot: Ints  # (R,), position among all slots of the chunk
+    repeated: Bools  # (R,): not the first row of its slot
+    codes: tuple[Ints, ...]  # (R,) for each list: the position of a code in it; -1: none
+
+    __repr__ = sizes_only
+
+
+def observation_rows(chunk: Trajectories, schema: Schema) -> ObservationRows:
+    slots, lists = chunk.gaps.shape[1], len(schema.codes)
+    number = (np.arange(slots) < chunk.length[:, None]).astype(np.int64).ravel()
+    patient, slot, code = given_codes(chunk.codes)
+    slot, before = slots * patient + slot, code_offsets(schema)
+    which = np.searchsorted(before, code, side="right") - 1  # list of each code
+    places = []
+    for i in range(lists):
+        ours = np.flatnonzero((which == i) & (number[slot] > 0))
+        of_slot = slot[ours]  # ascending
+        place = np.arange(len(ours)) - np.searchsorted(of_slot, of_slot)
+        places.append((of_slot, place, code[ours] - before[i]))
+    for of_slot, place, _ in places:
+        np.maximum.at(number, of_slot, place + 1)
+    end = np.cumsum(number)
+    rows = np.repeat(np.arange(len(number)), number)
+    first = end - number
+    codes = []
+    for of_slot, place, position in places:
+        column = np.full(len(rows), -1)
+        column[first[of_slot] + place] = position
+        codes.append(column)
+    return ObservationRows(rows, np.arange(len(rows)) > first[rows], tuple(codes))
+
+
 def _observations(chunk: Trajectories, schema: Schema, ids: Ints) -> pa.Table:
-    slots = np.arange(schema.slots)
-    used = slots < chunk.length[:, None]  # (n, T)
-    rows = slice(None) if used.all() else np.flatnonzero(used)
+    used = np.arange(schema.slots) < chunk.length[:, None]  # (n, T)
+    shown = observation_rows(chunk, schema)
+    whole = used.all() and not shown.repeated.any()
+    rows = slice(None) if whole else shown.slot
     times = rising(np.cumsum(np.where(used, chunk.gaps, 0.0), axis=1))
     columns: dict[str, Any] = {
         "patient_id": np.repeat(ids, schema.slots)[rows],
@@ -114,7 +154,11 @@ def _observations(chunk: Trajectories, schema: Schema, ids: Ints) -> pa.Table:
     missing = ~chunk.observed.reshape(values.shape)
     for v, variable in enumerate(schema.variables):
         if not variable.static:
-            columns[variable.name] = _column(variable, values[rows, v], missing[rows, v])
+            gone = missing[rows, v] | shown.repeated
+            columns[variable.name] = _column(variable, values[rows, v], gone)
+    for listed, place in zip(schema.codes, shown.codes, strict=True):
+        names = np.array(listed.levels, dtype=object)[place]
+        columns[listed.name] = pa.array(names, pa.string(), mask=place < 0)
     return pa.table(columns)
 
 
@@ -159,21 +203,39 @@ def patient_table(chunk: Trajectories, schema: Schema, ids: Ints) -> pa.Table:
 class LongRows:
     patient: Ints  # (R,), position in the chunk
     time: Floats  # (R,), hours since the start of the record
-    variable: Ints  # (R,), position in the schema
+    variable: Ints  # (R,), position among the variables and then the code lists of the schema
     value: Floats  # (R,); for levels, the position
 
     __repr__ = sizes_only
 
 
 def long_rows(chunk: Trajectories, schema: Schema, smallest: float = 0.0) -> LongRows:
-    """Return what was observed over time, one row per observation, sorted by patient, time and
-    variable. Two slots are at least `smallest` hours apart, and never equal: equal times would be
-    read back as one slot."""
+    """Return what was observed over time, one row per observation or code, sorted by patient, time
+    and variable. Two slots are at least `smallest` hours apart, and never equal: equal times would
+    be read back as one slot."""
     used = np.arange(schema.slots) < chunk.length[:, None]  # (n, T)
     times = rising(np.cumsum(np.where(used, chunk.gaps, 0.0), axis=1), smallest)
     over_time = ~np.array(schema.layout.static)
     patient, slot, variable = np.nonzero(chunk.observed & used[:, :, None] & over_time)
-    return LongRows(patient, times[patient, slot], variable, chunk.values[patient, slot, variable])
+    value = chunk.values[patient, slot, variable]
+    if schema.codes:
+        owner, at, code = given_codes(chunk.codes)
+        within, before = used[owner, at], code_offsets(schema)
+        owner, at, code = owner[within], at[within], code[within]
+        which = np.searchsorted(before, code, side="right") - 1
+        patient, slot = np.concatenate([patient, owner]), np.concatenate([slot, at])
+        variable = np.concatenate([variable, len(schema.variables) + which])
+        value = np.concatenate([value, (code - before[which]).astype(np.float64)])
+        order = np.lexsort((value, variable, slot, patient))
+        patient, slot, variable = patient[order], slot[order], variable[order]
+        value = value[order]
+    return LongRows(patient, times[patient, slot], variable, value)
+
+
+def named_levels(schema: Schema) -> list[tuple[str, tuple[str, ...] | None]]:
+    """Names and levels of what `LongRows.variable` counts."""
+    variables = [(v.name, v.levels) for v in schema.variables]
+    return variables + [(listed.name, listed.levels) for listed in schema.codes]
 
 
 def part_file(table: str, part: int) -> str:
@@ -245,25 +307,26 @@ def write_events(folder: Path, schema: Schema, chunks: Iterable[Trajectories]) -
 
 
 def events_schema(schema: Schema) -> Schema:
-    """The canonical schema, with each variable over time under its own name."""
+    """The canonical schema, with each variable and code list over time under its own name."""
     canonical = schema.canonical()
     named = [
         v if v.static else v.model_copy(update={"source": Source(codes=(v.name,))})
         for v in canonical.variables
     ]
-    return canonical.model_copy(update={"variables": tuple(named)})
+    lists = [c.model_copy(update={"source": Source(codes=(c.name,))}) for c in canonical.codes]
+    return canonical.model_copy(update={"variables": tuple(named), "codes": tuple(lists)})
 
 
 def _events(chunk: Trajectories, schema: Schema, ids: Ints) -> pa.Table:
     rows = long_rows(chunk, schema)
-    names = np.array([v.name for v in schema.variables], dtype=object)
+    names = np.array([name for name, _ in named_levels(schema)], dtype=object)
     value: pa.Array = pa.array(rows.value)
-    if any(v.levels for v in schema.variables if not v.static):  # then every value is text
-        value = value.cast(pa.string())
-        for i, variable in enumerate(schema.variables):
-            if variable.levels:
+    if schema.codes or any(v.levels for v in schema.variables if not v.static):
+        value = value.cast(pa.string())  # then every value is text
+        for i, (_, levels) in enumerate(named_levels(schema)):
+            if levels:
                 of_it = pa.array(rows.variable == i)
-                texts = pa.array(text_of_levels(variable.levels, rows.value), pa.string())
+                texts = pa.array(text_of_levels(levels, rows.value), pa.string())
                 value = pa.compute.if_else(of_it, texts, value)
     return pa.table(
         {

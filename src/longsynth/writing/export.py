@@ -56,6 +56,7 @@ def _write(
     chunks: Iterable[Trajectories],
 ) -> None:
     _require_same(recipe.record, schema)
+    _require_whole_years(recipe, schema)
     first, key = 1, recipe.tables[0].used("id")[0]
     with ExitStack() as opened:
         adds = _opened(folder, recipe, names, opened)
@@ -64,7 +65,7 @@ def _write(
             numbers = np.arange(first, first + chunk.patients)
             first += chunk.patients
             for table, add in zip(recipe.tables, adds, strict=True):
-                add(export_table(table, recipe, chunk, numbers, start))
+                add(export_table(table, recipe, chunk, numbers, start, schema.constrained))
             weight = getattr(chunk, "weight", np.ones(chunk.patients))
             add_weights(pa.table({key: export_ids(numbers), "weight": np.round(weight, 6)}))
     (folder / "recipe.yaml").write_text(text, encoding="utf-8", newline="")
@@ -167,7 +168,22 @@ def _require_same(record: Schema, schema: Schema) -> None:
         )
 
 
+def _require_whole_years(recipe: Recipe, schema: Schema) -> None:
+    """A birth date gives an age in whole years, whatever a constraint needs."""
+    columns = (how for table in recipe.tables for how in table.columns.values())
+    aged = {name for how in columns if how.use == "birth_date" for name in how.variables}
+    for v in schema.variables:
+        if v.name in aged & schema.constrained and v.step != 1:
+            raise Refused(
+                Code.RECIPE_MISMATCH,
+                f"{v.name} is written as a birth date, which gives whole years, and a constraint "
+                "needs its decimals.",
+                f"Give {v.name} `resolution: 1` before you fit, or write another format.",
+            )
+
+
 def _facts(schema: Schema) -> Iterator[tuple[str, object]]:
+    yield "the lists of codes", [listed.name for listed in schema.codes]
     for what in ("group", "event", "site"):
         yield what, schema.levels(what)
     for v in schema.variables:

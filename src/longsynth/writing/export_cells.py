@@ -26,11 +26,12 @@ from longsynth.schema.units import Conversion, conversion
 from longsynth.schema.variable import Variable
 from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 from longsynth.system.errors import Code, Refused
-from longsynth.writing.own import TIME_DECIMALS, decimals, stepped, times_in, used_slots
+from longsynth.writing.own import TIME_DECIMALS, stepped, times_in, used_slots
 
 Texts = NDArray[np.object_]  # None: an empty cell
 GOLDEN = 0.6180339887498949  # its multiples spread birthdays over the year
 MOST_DECIMALS = 15
+EXACT_DECIMALS = 6  # more, where another unit would move a value past a constraint
 EXCEL_DECIMALS = 4  # of a day: 9 seconds
 HOUR = 3_600_000_000  # microseconds
 CALENDAR = np.datetime64("0001-01-02", "us"), np.datetime64("9999-12-31", "us")
@@ -41,10 +42,16 @@ _FINEST = {  # in hours
 
 
 def export_table(
-    table: ExportTable, recipe: Recipe, chunk: Trajectories, numbers: Ints, start: date
+    table: ExportTable,
+    recipe: Recipe,
+    chunk: Trajectories,
+    numbers: Ints,
+    start: date,
+    exact: frozenset[str] = frozenset(),
 ) -> pa.Table:
-    """Return the rows of one table, with its columns in the order of the recipe."""
-    rows = _Rows.of(table, recipe, chunk, numbers, start)
+    """Return the rows of one table, with its columns in the order of the recipe. Exact variables,
+    which constraints name, keep all their decimals in any unit."""
+    rows = _Rows.of(table, recipe, chunk, numbers, start, exact)
     return pa.table({name: rows.stored(name, how) for name, how in table.columns.items()})
 
 
@@ -64,12 +71,19 @@ class _Rows:
     patient: Ints  # (R,), position in the chunk
     slot: Ints  # (R,)
     name: Ints  # (R,), position in `names`; past its end: none
+    exact: frozenset[str]  # variables
 
     __repr__ = sizes_only
 
     @classmethod
     def of(
-        cls, table: ExportTable, recipe: Recipe, chunk: Trajectories, numbers: Ints, start: date
+        cls,
+        table: ExportTable,
+        recipe: Recipe,
+        chunk: Trajectories,
+        numbers: Ints,
+        start: date,
+        exact: frozenset[str],
     ) -> "_Rows":
         """One row per slot, per observation of a long table, or per patient. Every patient has a
         row in some table, so that nobody is lost; in a long table only if no other table has
@@ -88,7 +102,7 @@ class _Rows:
             there[:, 1:] = False
         patient, slot, name = np.nonzero(there)
         begin = np.datetime64(start, "us")
-        return cls(table, recipe, chunk, numbers, begin, patient, slot, name)
+        return cls(table, recipe, chunk, numbers, begin, patient, slot, name, exact)
 
     def stored(self, name: str, how: ExportColumn) -> pa.Array:
         """A column as text or, in files that have types and where all cells are numbers or
@@ -172,7 +186,10 @@ class _Rows:
         for place in places:
             values = self.chunk.values[self.patient, slot, place]
             seen = seen & np.isfinite(values)
-            parts.append(_shown(how, self.recipe.record.variables[place], values, self.table))
+            variable = self.recipe.record.variables[place]
+            if variable.name in self.exact:  # what is missing was not held to any constraint
+                seen = seen & self.chunk.observed[self.patient, slot, place]
+            parts.append(_shown(how, variable, values, self.table, variable.name in self.exact))
         return _kept(_objects(map(how.split.join, zip(*parts, strict=True))), seen)
 
     def _unit(self, column: str) -> Texts:
@@ -204,35 +221,39 @@ def _places(recipe: Recipe, cells: Cells) -> list[int]:
     return [names.index(name) for name in cells.variables]
 
 
-def _shown(how: Cells, variable: Variable, values: Floats, table: ExportTable) -> Texts:
+def _shown(
+    how: Cells, variable: Variable, values: Floats, table: ExportTable, exact: bool
+) -> Texts:
     """Words for levels, or numbers in the export's unit."""
-    most = MOST_DECIMALS if how.decimals is None else how.decimals
+    most = MOST_DECIMALS if how.decimals is None or exact else how.decimals
     if variable.levels is not None:
         words = _spelled(how, variable.levels)
         place = np.clip(np.nan_to_num(np.rint(values)), 0, len(words) - 1)
         return np.asarray(words[place.astype(np.int64)])
     if how.levels:
         meanings = {float(meant): written for written, meant in reversed(how.levels.items())}
-        numerals = _numerals(values, min(decimals(variable), most), table.decimal)
+        numerals = _numerals(values, min(variable.decimals, most), table.decimal)
         pairs = zip(values.tolist(), numerals, strict=True)
         return _objects(meanings.get(value, numeral) for value, numeral in pairs)
 
     def written(unit: str) -> Texts:
-        numbers, places = _converted(values, unit, variable)
+        numbers, places = _converted(values, unit, variable, exact)
         return _numerals(numbers, min(places, most), table.decimal)
 
     texts = written(how.unit or variable.unit)
     for rule in how.rules:  # a number beyond the limit would be read in the rule's unit
-        numbers = _converted(values, how.unit or variable.unit, variable)[0]
+        numbers = _converted(values, how.unit or variable.unit, variable, exact)[0]
         beyond = numbers > rule.above if rule.above is not None else numbers < (rule.below or 0)
         texts = np.where(beyond, written(rule.unit), texts)
     return texts
 
 
-def _converted(values: Floats, unit: str, variable: Variable) -> tuple[Floats, int]:
+def _converted(values: Floats, unit: str, variable: Variable, exact: bool) -> tuple[Floats, int]:
     """Numbers in a unit of the export, and as many decimals as keep those of the record."""
     factor, offset = _required(unit, variable)
-    places = max(decimals(variable) + ceil(log10(factor)), 0)
+    places = max(variable.decimals + ceil(log10(factor)), 0)
+    if exact and (factor, offset) != (1.0, 0.0):
+        places = min(places + EXACT_DECIMALS, MOST_DECIMALS)
     return np.round((values - offset) / factor, places), places
 
 

@@ -21,7 +21,6 @@ from longsynth.schema.mapping import Dataset, Moment, Source
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth.schema.units import ucum
-from longsynth.schema.variable import Variable
 from longsynth.system.origin import VERSION
 from longsynth.writing import Writer
 from longsynth.writing.clinical import BORN_UNKNOWN, FEMALE, MALE, Clinical, start_of
@@ -46,6 +45,11 @@ def fhir_schema(schema: Schema) -> Schema:
         values = {f"{LEVEL}|{level}": level for level in variable.levels or ()}
         source = Source(codes=(f"{OWN}|{variable.name}",), values=values)
         variables.append(variable.model_copy(update={"source": source}))
+    lists = []
+    for listed in canonical.codes:
+        values = {f"{LEVEL}|{code}": code for code in listed.levels}
+        source = Source(codes=(f"{OWN}|{listed.name}",), values=values)
+        lists.append(listed.model_copy(update={"source": source}))
     labels = {
         what: label.model_copy(
             update={
@@ -59,7 +63,8 @@ def fhir_schema(schema: Schema) -> Schema:
         if (label := getattr(canonical, what)) is not None
     }
     layout = Dataset(start=Moment(codes=(f"{ACT}|IMP",)))
-    return canonical.model_copy(update={"variables": tuple(variables), "source": layout, **labels})
+    changed = {"variables": tuple(variables), "codes": tuple(lists), "source": layout}
+    return canonical.model_copy(update=changed | labels)
 
 
 def _write(start: date, folder: Path, schema: Schema, chunks: Iterable[Trajectories]) -> None:
@@ -105,15 +110,15 @@ def _resources(clinical: Clinical, chunk: Trajectories, first: int) -> Iterator[
             "subject": {"reference": f"Patient/{patient}"},
             "period": period,
         }
-    for v, events in clinical.events(chunk):
-        variable, match = clinical.schema.variables[v], clinical.known(v)
+    for v, events in enumerate(clinical.events(chunk)):
+        match = events.known
         codes = [{"system": LOINC, "code": match.loinc[0]}] if match and match.loinc else []
-        codes.append({"system": OWN, "code": variable.name})
+        codes.append({"system": OWN, "code": events.name})
         levels: list[Any] = events.level or [None] * len(events.value)
         rows = zip(events.patient, events.second, events.value, levels, strict=True)
         for n, (who, second, number, level) in enumerate(rows):
             key, at = f"v{v}-{first}-{n}", int(second)
-            measured = _value(variable, number, level)
+            measured = _value(events.unit, number, level)
             yield _observation(clinical, key, ids[who], at, codes, measured)
     canonical = clinical.schema.canonical()
     for what in LABELS:
@@ -145,12 +150,12 @@ def _observation(
     }
 
 
-def _value(variable: Variable, value: float, level: str | None) -> Resource:
+def _value(unit: str, value: float, level: str | None) -> Resource:
     if level is not None:
         return {"valueCodeableConcept": _level(level)}
-    unit = {"unit": variable.unit} if variable.unit else {}
-    code = {"system": "http://unitsofmeasure.org", "code": ucum(variable.unit)}
-    return {"valueQuantity": {"value": float(value), **unit, **code}}
+    named = {"unit": unit} if unit else {}
+    code = {"system": "http://unitsofmeasure.org", "code": ucum(unit)}
+    return {"valueQuantity": {"value": float(value), **named, **code}}
 
 
 def _level(level: str) -> Resource:

@@ -23,7 +23,7 @@ from longsynth.schema.variable import Variable
 from longsynth.system.arrays import Floats, Ints
 from longsynth.system.origin import VERSION
 from longsynth.writing import Writer
-from longsynth.writing.cohort import long_rows, text_of_levels
+from longsynth.writing.cohort import long_rows, named_levels, text_of_levels
 
 Objects = NDArray[np.object_]
 
@@ -78,10 +78,14 @@ def meds_schema(schema: Schema) -> Schema:
     """The canonical schema, with where each variable and label is found in the events."""
     canonical = schema.canonical()
     variables = [v.model_copy(update={"source": _source(v)}) for v in canonical.variables]
-    labels = {
+    labels: dict[str, object] = {
         what: label.model_copy(update={"source": Source(pattern=_pattern(what.upper()))})
         for what, label in _labels(canonical).items()
     }
+    lists = [
+        c.model_copy(update={"source": Source(pattern=_pattern(c.name))}) for c in canonical.codes
+    ]
+    labels["codes"] = tuple(lists)
     begins = Dataset(start=Moment(codes=(START,)))
     return canonical.model_copy(update={"variables": tuple(variables), "source": begins, **labels})
 
@@ -108,10 +112,16 @@ def _labels(schema: Schema) -> dict[str, Labels]:
 def _codes(schema: Schema) -> Iterator[dict[str, object]]:
     texts = {START: "start of the record, on a made-up day", WEIGHT: "weight in the population"}
     for what, labels in _labels(schema.canonical()).items():
-        texts |= {f"{what.upper()}//{level}": labels.meaning or what for level in labels.levels}
+        texts |= {
+            f"{what.upper()}//{level}": labels.meaning or labels.name or what
+            for level in labels.levels
+        }
     for v in schema.variables:
         codes = [f"{v.name}//{level}" for level in v.levels] if v.levels else [code_of(v)]
         texts |= {code: f"{v.name} {v.unit}".strip() for code in codes}
+    for listed in schema.codes:
+        told = listed.meanings
+        texts |= {f"{listed.name}//{c}": told.get(c) or listed.name for c in listed.levels}
     for code, description in texts.items():
         yield {"code": code, "description": description, "parent_codes": None}
 
@@ -148,13 +158,14 @@ def _parts(chunk: Trajectories, schema: Schema) -> Iterator[tuple[Ints, Ints, Ob
 
 def _coded(schema: Schema, variable: Ints, value: Floats) -> tuple[Objects, Floats]:
     """One code and one number each; a level is part of the code and has no number."""
-    codes = np.array([code_of(v) for v in schema.variables], dtype=object)[variable]
+    plain = [*map(code_of, schema.variables), *(listed.name for listed in schema.codes)]
+    codes = np.array(plain, dtype=object)[variable]
     number = value.astype(np.float64)
-    for i, v in enumerate(schema.variables):
-        if v.levels:
+    for i, (name, levels) in enumerate(named_levels(schema)):
+        if levels:
             of_it = variable == i
-            texts = text_of_levels(v.levels, value[of_it])
-            codes[of_it] = [f"{v.name}//{text}" for text in texts]
+            texts = text_of_levels(levels, value[of_it])
+            codes[of_it] = [f"{name}//{text}" for text in texts]
             number[of_it] = np.nan
     return codes, number
 

@@ -111,6 +111,12 @@ def omop_schema(schema: Schema) -> Schema:
         )
         for v in canonical.variables
     ]
+    lists = tuple(
+        listed.model_copy(
+            update={"source": Source(codes=(listed.name[:SOURCE],), table="observation")}
+        )
+        for listed in canonical.codes
+    )
     labels: dict[str, Any] = {
         what: label.model_copy(update={"source": source})
         for what, source in _label_sources(Clinical(schema, start_of(""))).items()
@@ -121,7 +127,8 @@ def omop_schema(schema: Schema) -> Schema:
     layout = Dataset(
         start=Moment(column=period.format("start")), end=End(column=period.format("end"))
     )
-    return canonical.model_copy(update={"variables": tuple(variables), "source": layout, **labels})
+    changed = {"variables": tuple(variables), "codes": lists, "source": layout}
+    return canonical.model_copy(update=changed | labels)
 
 
 def _label_sources(clinical: Clinical) -> dict[str, Source]:
@@ -233,7 +240,7 @@ class _Tables:
         which something was observed. Also a function from patients and seconds to visits."""
         stays = time_unit(self.schema.max_gap, self.schema.slot_rule.horizon).name == "hours"
         days = np.zeros((2, 0), np.int64)
-        for _, events in self.clinical.events(chunk):
+        for events in self.clinical.events(chunk):
             days = np.concatenate([days, [events.patient, events.second // 86_400]], axis=1)
         visits = np.unique(days, axis=1)
         if stays:
@@ -260,24 +267,23 @@ class _Tables:
         self, chunk: Trajectories, ids: Ints, visit_of: Any
     ) -> Iterator[tuple[str, Columns]]:
         """Yield rows of `measurement` and `observation`."""
-        for v, events in self.clinical.events(chunk):
-            variable, match = self.schema.variables[v], self.clinical.known(v)
-            table = _table(variable.static, variable.kind)
+        for events in self.clinical.events(chunk):
+            match, table = events.known, "measurement" if events.measured else "observation"
             value: Columns = {"value_as_number": events.value}
             if events.level is not None:
                 value = {"value_as_string": [text[:TEXT] for text in events.level]}
-            elif variable.unit:
-                named = {"unit_source_value": variable.unit[:SOURCE]}
-                value = {**value, "unit_concept_id": omop_unit(variable.unit) or 0, **named}
-            concept = match.omop if match and table == "measurement" else None
-            concept = AGE if v == self.clinical.age else concept
+            elif events.unit:
+                named = {"unit_source_value": events.unit[:SOURCE]}
+                value = {**value, "unit_concept_id": omop_unit(events.unit) or 0, **named}
+            concept = match.omop if match and events.measured else None
+            concept = AGE if match and match.variable.name == "age" else concept
             yield (
                 table,
                 {
                     "person_id": ids[events.patient],
                     f"{table}_concept_id": concept or 0,
                     f"{table}_type_concept_id": RECORDED,
-                    f"{table}_source_value": variable.name[:SOURCE],
+                    f"{table}_source_value": events.name[:SOURCE],
                     "visit_occurrence_id": visit_of(events.patient, events.second),
                     **self._at(table, events.second),
                     **value,

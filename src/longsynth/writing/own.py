@@ -3,9 +3,7 @@ CSV, Parquet or one Excel workbook."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from decimal import Decimal
 from functools import partial
-from math import floor, log10
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +19,9 @@ from longsynth.schema.schema import Schema, SlotRule
 from longsynth.schema.variable import Variable
 from longsynth.system.arrays import Bools, Floats
 from longsynth.writing import Writer
-from longsynth.writing.cohort import cohort_tables, rising
+from longsynth.writing.cohort import cohort_tables, observation_rows, rising
 from longsynth.writing.files import Add, csv_file, csv_rows, excel_file, excel_rows, parquet_file
 
-FINEST_SHARE = 0.02  # of a variable's usual spread: finer digits would only look precise
 TIME_DECIMALS = {"seconds": 0, "minutes": 1, "hours": 2, "days": 3}
 WEIGHT, OTHER_WEIGHT = "weight", "sampling_weight"  # the second, if the first is a column already
 EXACT = 2.0**53  # whole numbers up to here
@@ -40,7 +37,9 @@ def own_tables(
     rows, people = (made[name](chunk, ids) for name in ("observations", "patients"))
     observations: dict[str, Any] = {
         schema.patient.column: rows["patient_id"],
-        schema.time.column: times_in(schema.time.unit, chunk)[used_slots(chunk)],
+        schema.time.column: times_in(schema.time.unit, chunk).ravel()[
+            observation_rows(chunk, schema).slot
+        ],
     }
     patients: dict[str, Any] = {schema.patient.column: people["patient_id"]}
     for name, labels in (("group", schema.group), ("event", schema.event)):
@@ -51,6 +50,8 @@ def own_tables(
     for variable in schema.variables:
         table, columns = (people, patients) if variable.static else (rows, observations)
         columns[variable.column or variable.name] = _rounded(variable, table[variable.name])
+    for listed in schema.codes:
+        observations[listed.column or listed.name] = rows[listed.name]
     if "weight" in people.column_names:
         column = WEIGHT if WEIGHT not in patients else OTHER_WEIGHT
         patients[column] = np.round(np.asarray(people["weight"]), 6)
@@ -61,20 +62,30 @@ def own_schema(schema: Schema) -> Schema:
     """The schema of these tables: own columns and levels, and rows that are slots already."""
     unit = "hours" if schema.time.unit == "timestamp" else schema.time.unit
     labels = {
-        what: label.model_copy(update={"source": None})
+        what: label.model_copy(update={"source": None} | _in_words(label, label.name or what))
         for what in LABELS
         if (label := getattr(schema, what)) is not None
     }
-    variables = (v.model_copy(update={"aggregate": None, "source": None}) for v in schema.variables)
+    variables = (
+        v.model_copy(update={"aggregate": None, "source": None} | _in_words(v, ""))
+        for v in schema.variables
+    )
     return schema.model_copy(
         update={
             "slot_rule": SlotRule(),
             "time": schema.time.model_copy(update={"unit": unit}),
             "variables": tuple(variables),
+            "codes": tuple(c.model_copy(update={"source": None}) for c in schema.codes),
+            "constraints": schema.rules,
             "source": Dataset(),
             **labels,
         }
     )
+
+
+def _in_words(entry: Labels | Variable, column: str) -> dict[str, object]:
+    """A band is written by its name, in a column of its own."""
+    return {"bands": (), "column": column} if entry.bands else {}
 
 
 def used_slots(chunk: Trajectories) -> Bools:
@@ -95,21 +106,6 @@ def stepped(chunk: Trajectories, step: float) -> Floats:
     return rising(np.rint(hours / step), 1.0) * step
 
 
-def decimals(variable: Variable) -> int:
-    """How many decimals a value is written with: those of its resolution, or of a fiftieth of its
-    usual spread. On a log scale, the smallest values keep a digit."""
-    if variable.kind in ("binary", "ordinal"):
-        return 0
-    if variable.resolution is not None:
-        exponent = Decimal(repr(variable.resolution)).normalize().as_tuple().exponent
-        return max(-int(exponent), 0)
-    low, high = variable.bounds
-    spread = variable.scale or (high - low) / 6
-    finest = spread * FINEST_SHARE
-    smallest = min(finest, low) if variable.transform == "log" else finest
-    return max(-floor(log10(smallest)), 0)
-
-
 def _named(labels: Labels, codes: pa.ChunkedArray) -> pa.Array:
     return pa.array(np.array(labels.levels, dtype=object)[np.asarray(codes)], pa.string())
 
@@ -122,7 +118,7 @@ def _rounded(variable: Variable, column: pa.ChunkedArray) -> Any:
     step = variable.resolution or 0.0
     if step:
         values = np.round(values / step) * step
-    places = decimals(variable)
+    places = variable.decimals
     rounded = np.round(values, places)
     if places == 0 and max(map(abs, variable.bounds)) < EXACT:
         return pa.array(rounded.astype(np.int64), mask=missing)

@@ -12,10 +12,12 @@ from numpy.random import Generator
 
 from longsynth.encoding.scaling import Scaling
 from longsynth.reading.records import Cohort
-from longsynth.schema.schema import Schema
-from longsynth.system.arrays import Bools, Floats, Ints
+from longsynth.schema.record import packed_codes, unpacked_codes
+from longsynth.schema.schema import Schema, code_offsets
+from longsynth.system.arrays import Bools, Bytes, Floats, Ints
 
 MOST_STRATA = 64  # tried one by one; a schema can have two thousand
+CODES_CHANGED = 0.3  # of the changes, where there are codes
 LOW, MIDDLE, HIGH, MISSING = -1, 0, 1, 2  # what a cell of a pattern can be
 
 
@@ -33,9 +35,14 @@ def waits(schema: Schema) -> tuple[float, float, float]:
 
 
 def record(
-    schema: Schema, pattern: Ints, gaps: float | Floats, stratum: int, length: int | None = None
+    schema: Schema,
+    pattern: Ints,
+    gaps: float | Floats,
+    stratum: int,
+    length: int | None = None,
+    given: Bools | None = None,
 ) -> Cohort:
-    """One patient from a pattern (T, V) of LOW, MIDDLE, HIGH and MISSING."""
+    """One patient from a pattern (T, V) of LOW, MIDDLE, HIGH and MISSING, with codes (T, C)."""
     site, group, event = schema.strata[stratum]
     observed = pattern != MISSING
     row = np.where(observed, pattern, MIDDLE) + 1
@@ -48,7 +55,13 @@ def record(
         group=np.array([group]),
         event=np.array([event]),
         site=np.array([site]),
+        codes=_packed(schema, np.zeros((schema.slots, 0), bool) if given is None else given),
     )
+
+
+def _packed(schema: Schema, given: Bools) -> Bytes:
+    slot, code = np.nonzero(given)
+    return packed_codes((1, schema.slots), len(schema.code_names), 0 * slot, slot, code)
 
 
 def ordinary(schema: Schema) -> Cohort:
@@ -74,6 +87,22 @@ def structured(schema: Schema) -> Iterator[Cohort]:
     for length in (0, 1):
         yield record(schema, high, waits(schema)[2], strata[0], length)
     yield from _nasty(schema)
+    for given in _given(schema):
+        for stratum in (strata[0], strata[-1]):
+            yield record(schema, high, 0.0, stratum, given=given)
+
+
+def _given(schema: Schema) -> Iterator[Bools]:
+    """Disjoint codes, as many as count and all that there are; once, always and now and then."""
+    if not schema.codes:
+        return
+    code, before = np.arange(len(schema.code_names)), code_offsets(schema)
+    caps = np.repeat([c.cap for c in schema.codes], np.diff(before))
+    first, last = np.repeat(before[:-1], np.diff(before)), np.repeat(before[1:], np.diff(before))
+    slot = np.arange(schema.slots)[:, None]
+    for some in (code < first + caps, code >= last - caps, code >= 0):
+        for when in (slot == 0, slot >= 0, slot == schema.slots - 1, slot % 2 == 0):
+            yield some & when
 
 
 def chosen_strata(schema: Schema) -> list[int]:
@@ -83,7 +112,13 @@ def chosen_strata(schema: Schema) -> list[int]:
 
 
 def changed(parent: Cohort, schema: Schema, rng: Generator) -> Cohort:
-    """Return a copy with one random change: some cells, some gaps, the length or the stratum."""
+    """Return a copy with one random change: some cells, some gaps, the length, the stratum or some
+    codes."""
+    if schema.codes and rng.random() < CODES_CHANGED:
+        slots, codes = (np.sort(rng.integers(0, n + 1, 2)) for n in (schema.slots, _codes(schema)))
+        given = unpacked_codes(parent.codes[0], _codes(schema))
+        given[slots[0] : slots[1] + 1, codes[0] : codes[1] + 1] = rng.random() < 0.5
+        return replace(parent, codes=_packed(schema, given))
     fields = {name: getattr(parent, name).copy() for name in Cohort.__slots__}
     match rng.choice(["cells", "gaps", "length", "stratum"], p=[0.6, 0.2, 0.05, 0.15]):
         case "cells":
@@ -99,6 +134,10 @@ def changed(parent: Cohort, schema: Schema, rng: Generator) -> Cohort:
         case _:
             return in_stratum(parent, schema, int(rng.integers(len(schema.strata))))
     return Cohort(**fields)
+
+
+def _codes(schema: Schema) -> int:
+    return len(schema.code_names)
 
 
 def in_stratum(parent: Cohort, schema: Schema, stratum: int) -> Cohort:

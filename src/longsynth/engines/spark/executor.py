@@ -19,9 +19,10 @@ from longsynth.engines import Contributions, Facts, added, batch_sums
 from longsynth.engines.spark import FAILURE
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import Sums
+from longsynth.reading.by_patient import at_once
 from longsynth.reading.columns import Types
 from longsynth.reading.parquet import safe_table
-from longsynth.reading.records import BATCH, Cohort
+from longsynth.reading.records import Cohort
 from longsynth.reading.session import connect
 from longsynth.reading.slots import Grouped, placed
 from longsynth.schema.schema import Schema
@@ -32,7 +33,6 @@ from longsynth.system.origin import VERSION
 Batches = Iterator[pa.RecordBatch]
 Work = Callable[[Batches], Batches]
 ROWS = 65_536  # that are read together
-CELLS = 1 << 22  # put into slots together, at most, so that wide records need no more memory
 MEMORY = 256  # MB for the cells of one batch
 TOTALS = "part int, name string, rows long, total binary, version string"  # in Spark's words
 _TOTALS = pa.schema(
@@ -222,8 +222,7 @@ def _part() -> int:
 def _patients(batches: Batches, schema: Schema) -> Iterator[Grouped]:
     """Yield whole patients from rows that are sorted by id and time, with the row of the patient
     table, which has no time, before all others."""
-    most = max(min(BATCH, CELLS // schema.width), 1)
-    for table in chain.from_iterable(_few(whole, most) for whole in _whole(batches)):
+    for table in chain.from_iterable(_few(whole, at_once(schema)) for whole in _whole(batches)):
         rows = _known(table, schema)
         if rows.patients:
             yield rows
@@ -271,12 +270,15 @@ def _known(table: pa.Table, schema: Schema) -> Grouped:
     known = of_people[fresh]  # of each id
     owner = np.cumsum(fresh) - 1
     rows = known[owner] & ~of_people
-    columns = [table.column(f"v{v}").to_numpy() for v in range(len(schema.variables))]
+    variables = len(schema.variables)
+    columns = [table.column(f"v{v}").to_numpy() for v in range(variables + len(schema.codes))]
+    cells = np.stack([column[rows] for column in columns], axis=1)
     labels = [pc.fill_null(table.column(name), 0).to_numpy() for name in ("site", "grp", "event")]
     return Grouped(
         (np.cumsum(known) - 1)[owner[rows]],
         time[rows],
-        np.stack([column[rows] for column in columns], axis=1),
+        cells[:, :variables],
         np.stack([label[of_people] for label in labels], axis=1).astype(np.int64),
-        np.stack([column[of_people] for column in columns], axis=1),
+        np.stack([column[of_people] for column in columns[:variables]], axis=1),
+        cells[:, variables:],
     )

@@ -7,6 +7,7 @@ has a prior for its steps, which the releases move as far as they stand out from
 import numpy as np
 
 from longsynth.methods.copula_score.features import Lags
+from longsynth.sampling.score import Draws
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Bools, Floats
 
@@ -48,6 +49,17 @@ def _memory(apart: Floats, drift: Floats, slots: int) -> Floats:
     lag = np.arange(slots)
     correlation = np.maximum(1 - apart, 0.0)[:, None] * np.exp(-drift[:, None] * lag)
     return np.where(lag == 0, 1.0, correlation)
+
+
+def even_steps(unit: Floats, latent: Draws, usual: float) -> Floats:
+    """Return courses (n, T) that move by at most so much per step of their latent numbers.
+
+    Few patients are in the tails of a marginal, and noise makes these long: there a small latent
+    step is a large one in units. No patient loses five kilograms a day for being heavy."""
+    centre = unit.mean(axis=1, keepdims=True)
+    moved, most = unit - centre, usual * latent.std(axis=1, keepdims=True)
+    spread = np.maximum(moved.std(axis=1, keepdims=True), 1e-12)
+    return np.asarray(centre + moved * np.minimum(1.0, most / spread))
 
 
 def held(covariance: Floats, wanted: Floats, steady: Bools) -> Floats:

@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from longsynth.encoding.scaling import Scaling
 from longsynth.methods.copula_score.cells import Marginal
-from longsynth.methods.copula_score.courses import held
+from longsynth.methods.copula_score.courses import even_steps, held
 from longsynth.sampling.auxiliary import repaired
 from longsynth.sampling.model import SharedDraw
 from longsynth.sampling.moments import Spectrum
@@ -127,6 +127,11 @@ class Map:
         """The same by definition."""
         return self.marginal.unit(np.interp(latent, self.knots, self.ranks))
 
+    @property
+    def slope(self) -> float:
+        """How far a measure usually moves per step of its latent number."""
+        return float(self.searched(self.knots).std() / max(self.knots.std(), 1e-12))
+
     @cached_property
     def _table(self) -> tuple[float, float, Floats, Floats]:
         """Where steps begin and how many there are to a unit; what stands at each step, and by how
@@ -169,13 +174,17 @@ class Values:
     maps: tuple[Map, ...]
     scaling: Scaling
     constant: Bools  # (V,): the same value in every slot
+    slow: Bools  # (V,)
 
     def draw(self, shared: Drawing, rng: Generator) -> Floats:
         """Return values (n, T, V) in clinical units."""
         unit = np.empty((*shared.latent.shape[:2], len(self.maps)))
         for v, to_unit in enumerate(self.maps):
             slots = slice(0, 1) if self.constant[v] else slice(None)
-            unit[:, :, v] = to_unit.unit(shared.latent[:, slots, v])
+            latent = shared.latent[:, slots, v]
+            unit[:, :, v] = to_unit.unit(latent)
+            if self.slow[v]:
+                unit[:, :, v] = even_steps(unit[:, :, v], latent, to_unit.slope)
         return self.scaling.from_unit(unit)
 
 

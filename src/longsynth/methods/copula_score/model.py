@@ -232,6 +232,7 @@ def assembled(
             ),
             scaling,
             has_hint(schema, variables, "static"),
+            has_hint(schema, variables, "slow"),
         ),
         masks=masks,
         gaps=LatentGaps(

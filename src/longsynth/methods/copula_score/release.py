@@ -58,7 +58,7 @@ from longsynth.system.arrays import Floats
 
 
 def copula_stages(schema: Schema, settings: Settings) -> tuple[Stage, ...]:
-    sizes, shares = Sizes.of(schema), lines.with_times(shares_of(schema, settings), schema)
+    sizes, shares = Sizes.of(schema), lines.with_optional_lines(shares_of(schema, settings), schema)
     return (
         (
             *_events(schema, shares),

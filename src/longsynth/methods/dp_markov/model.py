@@ -18,7 +18,7 @@ from longsynth.methods.dp_markov.settings import (
 from longsynth.sampling.auxiliary import released_masses, unconditional_parts
 from longsynth.sampling.model import Model
 from longsynth.sampling.strata import strata_of
-from longsynth.system.arrays import Floats, Ints
+from longsynth.system.arrays import Floats, Ints, sizes_only
 
 
 def markov_model(bundle: Bundle, settings: Settings) -> Model:
@@ -80,6 +80,8 @@ class Chains:
     step: list[Floats]  # for each variable (E, K, K): next bin by event and bin
     events: Ints  # (S,): the event of each stratum
     slots: int
+
+    __repr__ = sizes_only
 
     def draw(self, stratum: Ints, rng: Generator) -> Floats:
         """Return values (n, T, V) in clinical units."""

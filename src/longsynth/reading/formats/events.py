@@ -1,6 +1,7 @@
 """Tables as CSV or Parquet: a patient table, and one of events (long) or of observations (wide)."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def prepare(request: Request) -> Prepared:
 
     step("reading patients")
     patient = schema.patient.column
-    marks = list(dict.fromkeys(t.column for t in once))
+    marks = list(dict.fromkeys(c for t in once for c in (t.column, t.otherwise) if c))
     times = list(dict.fromkeys(filter(None, (start, end, *dated.values()))))
     people = _table(session, folder, "patients", [patient, *marks, *times])
     _require_cells(people, "patients", marks)
@@ -77,7 +78,7 @@ def prepare(request: Request) -> Prepared:
         at = Time(column=column, unit=schema.time.unit) if column else None
         return _hours(at, people) if at else otherwise
 
-    columns = "".join(f", {_cell(t)} AS c{t.number}" for t in once)
+    columns = "".join(f", {_first_number(t)} AS c{t.number}" for t in once)
     own = "NULL::DOUBLE" if indexed else hours_in(start, "0.0")
     session.run(f"""
         CREATE TEMP TABLE listed AS
@@ -197,6 +198,14 @@ def _cell(target: Target) -> str:
     if target.levels is not None:
         return level(f"CAST({column} AS VARCHAR)", target, number)
     return f"CASE WHEN isfinite({number}) THEN {number} END"
+
+
+def _first_number(target: Target) -> str:
+    """SQL for a cell of the patient table, or that of the column which counts otherwise."""
+    if not target.otherwise:
+        return _cell(target)
+    other = replace(target, column=target.otherwise, otherwise="")
+    return f"coalesce({_cell(target)}, {_cell(other)})"
 
 
 def _converted(target: Target) -> str:

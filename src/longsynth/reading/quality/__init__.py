@@ -24,8 +24,10 @@ from longsynth.reading.quality.counts import (
     bin_counts,
     bins,
     cell_counts,
+    code_counts,
     label_counts,
     other_units,
+    rows_with_values,
     units_known,
 )
 from longsynth.reading.quality.findings import (
@@ -33,6 +35,8 @@ from longsynth.reading.quality.findings import (
     FileLines,
     QualityFinding,
     marks,
+    of_codes,
+    of_constraints,
     of_import,
     of_label,
     of_tables,
@@ -93,9 +97,12 @@ def examine(source: Readable, folder: Path, *, histograms: bool = False) -> Qual
     others = {v.name: tuple(other_units(v)) for v in schema.variables} if units_known() else {}
     queries: dict[bool, dict[str, str]] = {False: {}, True: label_counts(schema)}
     for v in schema.variables:
-        queries[v.static] |= cell_counts(v, others.get(v.name, ()))
+        cells = "count(*)" if v.static else rows_with_values(schema)
+        queries[v.static] |= cell_counts(v, others.get(v.name, ()), cells)
         if histograms:
             queries[v.static] |= bin_counts(v)
+    for listed in schema.codes:
+        queries[False] |= code_counts(listed)
     numbers = source.counted(queries[False], queries[True])
     repairs, distinct = source.repairs(), source.distinct()
     lines = FileLines(folder, schema)
@@ -108,6 +115,9 @@ def examine(source: Readable, folder: Path, *, histograms: bool = False) -> Qual
             found += of_label(schema, what, repairs, source.patients, numbers, lines)
     for v in schema.variables:
         found += of_variable(v, others.get(v.name, ()), numbers, distinct, lines)
+    for listed in schema.codes:
+        found += of_codes(listed, numbers, lines)
+    found += of_constraints(schema, repairs, lines)
     if not units_known():
         words = "Units were not examined: the package pint is not installed."
         found.append(QualityFinding("units", "units", Colour.GREEN, 0.0, words))

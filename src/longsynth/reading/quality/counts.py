@@ -13,7 +13,7 @@ from math import log
 
 from longsynth.reading.columns import cell, level_position, quoted
 from longsynth.schema.catalogue import known
-from longsynth.schema.columns import LABELS
+from longsynth.schema.columns import LABELS, CodeList
 from longsynth.schema.schema import Schema
 from longsynth.schema.units import conversion
 from longsynth.schema.variable import Variable
@@ -118,10 +118,29 @@ def bins(variable: Variable) -> int:
     return BINS if variable.kind == "continuous" else round(high - low) + 1
 
 
-def cell_counts(variable: Variable, others: tuple[OtherUnit, ...]) -> dict[str, str]:
+def code_counts(listed: CodeList) -> dict[str, str]:
+    column = quoted(listed.column or listed.name)
+    read = f"count(CASE WHEN isfinite({cell(listed)}) THEN 1 END)"
+    return {f"{listed.name} filled": f"count({column})", f"{listed.name} read": read}
+
+
+def rows_with_values(schema: Schema) -> str:
+    """SQL for the number of rows but those that hold nothing but a code."""
+    if not schema.codes:
+        return "count(*)"
+    values = [quoted(v.column or v.name) for v in schema.variables if not v.static]
+    codes = [quoted(c.column or c.name) for c in schema.codes]
+    known = " OR ".join(f"{column} IS NOT NULL" for column in values)
+    without = " AND ".join(f"{column} IS NULL" for column in codes)
+    return f"count(CASE WHEN {known} OR ({without}) THEN 1 END)"
+
+
+def cell_counts(
+    variable: Variable, others: tuple[OtherUnit, ...], cells: str = "count(*)"
+) -> dict[str, str]:
     name, (low, high) = variable.name, variable.bounds
     counts = {
-        f"{name} cells": "count(*)",
+        f"{name} cells": cells,
         f"{name} filled": f"count({quoted(variable.column or name)})",
         f"{name} read": _where(variable, "true"),
         f"{name} outside": _where(variable, f"({{x}} < {low!r} OR {{x}} > {high!r})"),

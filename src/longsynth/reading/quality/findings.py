@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from longsynth.reading.quality.counts import OtherUnit
-from longsynth.schema.columns import LABELS
+from longsynth.reading.slots import violation_counts
+from longsynth.schema.columns import LABELS, CodeList
 from longsynth.schema.from_names import marked_lines
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
@@ -53,14 +54,14 @@ def _in_recipe(about: str) -> re.Pattern[str]:
     name = re.escape(about)
     if about in _USES:
         return re.compile(rf"\buse: {_USES[about]}\b")
-    if about in ("slots", "slot_rule", "duplicates"):
+    if about in ("slots", "slot_rule", "duplicates", "constraints"):
         return re.compile(rf"^\s*-? *{name}:")
     return re.compile(rf"\bvariable: {name}(?![\w-])|\binto: \[[^\]]*\b{name}\b")
 
 
 def _in_schema(about: str) -> re.Pattern[str]:
     name = re.escape(about)
-    if about in (*LABELS, "time", "slots", "slot_rule", "duplicates"):
+    if about in (*LABELS, "time", "slots", "slot_rule", "duplicates", "constraints"):
         return re.compile(rf"^{name}:")
     return re.compile(rf"\bname: ['\"]?{name}['\"]?(?=\s*(?:,|\}}|#|$))")
 
@@ -72,6 +73,7 @@ OTHER_UNIT = 0.05, 0.20  # values that look like another unit
 MISSING = 0.95, 1.0  # cells of a column; many laboratory values are measured rarely
 WITHOUT_ROWS = 0.05, 0.50  # patients
 UNUSED = 0.25, 2.0  # rows that the schema's slots leave out: a choice, so never red
+OUTSIDE = 0.20, 2.0  # codes that a list leaves out: a choice, so never red
 DUPLICATES = 0.01, 2.0  # they share a slot, so never red
 
 LEFT_OUT = "Leave the variable out if it is never measured."
@@ -292,6 +294,37 @@ def of_variable(
         clipped = 100 * outside / read if read else 0.0
         words = f"Readable. {missing:.1f} % of cells have no value; {clipped:.1f} % are clipped."
         yield QualityFinding(name, "readable", Colour.GREEN, clipped, words)
+
+
+def of_codes(
+    listed: CodeList, numbers: dict[str, int], lines: FileLines
+) -> Iterator[QualityFinding]:
+    name, filled, read = listed.name, *(numbers[f"{listed.name} {w}"] for w in ("filled", "read"))
+    remedy = lines.remedy(name, "the list: add codes that a public source has")
+    outside = 100 * (filled - read) / filled if filled else 0.0
+    if not read:
+        words = "No row has a code of the list."
+        yield QualityFinding(name, "missing", Colour.RED, 100.0, words, remedy)
+        return
+    words = f"{outside:.1f} % of the codes are not in the list, and a fit ignores them."
+    colour = _coloured(outside / 100, OUTSIDE)
+    told = "outside_list" if colour != Colour.GREEN else "readable"
+    yield QualityFinding(name, told, colour, outside, words, remedy if outside else "")
+
+
+def of_constraints(
+    schema: Schema, repairs: dict[str, Any], lines: FileLines
+) -> Iterator[QualityFinding]:
+    """How often patients violate what synthetic ones never do."""
+    for text in schema.rules:
+        number, whole = (repairs.get(name, 0) for name in violation_counts(text))
+        share = number / whole if whole else 0.0
+        words = f"{100 * share:.1f} % violate '{text}' ({number:,} of {whole:,})."
+        colour = _coloured(share, LOST)
+        remedy = lines.remedy("constraints", "the constraint, or how its columns are read")
+        if colour == Colour.GREEN:
+            remedy = ""
+        yield QualityFinding("constraints", "violated", colour, 100 * share, words, remedy)
 
 
 def marks(lines: FileLines) -> Iterator[QualityFinding]:

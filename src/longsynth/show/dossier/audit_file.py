@@ -22,6 +22,7 @@ class ScoreRecord(_Read):
     """One record of audit.json."""
 
     section: str
+    outcome: str  # what was predicted; empty: the row is about none
     row: str
     model: str
     weighted: bool
@@ -36,7 +37,7 @@ class ScoreRecord(_Read):
         """Value and interval as text; a dash if there is no value."""
         if self.value is None:
             return "–"
-        value = f"{self.value:.{digits}f}"
+        value = f"{round(self.value, digits) + 0.0:.{digits}f}"  # never -0
         if self.lower is None or self.upper is None:
             return value
         return f"{value} ({self.lower:.{digits}f} to {self.upper:.{digits}f})"
@@ -50,6 +51,7 @@ class ScoreRecord(_Read):
 
 
 class Curves(_Read):
+    outcome: str
     row: str
     model: str
     weighted: bool
@@ -84,16 +86,27 @@ class Audit:
         self.scores, self.panels = scores, panels
 
     def of(
-        self, section: str, row: str, model: str = "", weighted: bool = True
+        self, section: str, row: str, model: str = "", weighted: bool = True, outcome: str = ""
     ) -> dict[str, ScoreRecord]:
-        wanted = (section, row, model, weighted)
+        wanted = (section, outcome, row, model, weighted)
         return {
-            s.metric: s for s in self.scores if (s.section, s.row, s.model, s.weighted) == wanted
+            s.metric: s
+            for s in self.scores
+            if (s.section, s.outcome, s.row, s.model, s.weighted) == wanted
         }
 
-    def rows(self, section: str) -> list[tuple[str, str, bool]]:
-        rows = [(s.row, s.model, s.weighted) for s in self.scores if s.section == section]
-        return list(dict.fromkeys(rows))
+    def rows(self, section: str, outcome: str = "") -> list[tuple[str, str, bool]]:
+        of_section = (s for s in self.scores if (s.section, s.outcome) == (section, outcome))
+        return list(dict.fromkeys((s.row, s.model, s.weighted) for s in of_section))
+
+    @property
+    def outcomes(self) -> list[str]:
+        """What was predicted, the primary outcome first."""
+        return list(dict.fromkeys(s.outcome for s in self.scores if s.outcome))
+
+    def first_model(self, outcome: str) -> str:
+        """The simplest model of an outcome: it speaks for the outcome in sentences."""
+        return next((s.model for s in self.scores if s.outcome == outcome and s.model), "")
 
 
 def read_audit(folder: Path, fingerprint: str, like: dict[str, Any]) -> Audit:

@@ -178,7 +178,7 @@ def forest(
 ) -> Markup:
     """One score per row with its interval. `nothing`, the value of no effect, is a dotted line."""
     height = 18 + 24 * len(rows) + 26
-    frame = Frame(span, (0, 1), width=350, height=height, left=156, bottom=26, top=8, right=14)
+    frame = Frame(span, (0, 1), width=366, height=height, left=172, bottom=26, top=8, right=14)
     parts = [frame.columns(ticks_of(*span, 4)), frame.upright(nothing, 4, "chance")]
 
     def inside(value: float) -> float:
@@ -186,7 +186,7 @@ def forest(
 
     for place, row in enumerate(rows):
         y = 20 + 24.0 * place
-        parts.append(label(short(row.name, 26), 148, y + 3.5, "name", "end"))
+        parts.append(label(short(row.name, 30), 164, y + 3.5, "name", "end"))
         if row.value is None:
             parts.append(label("not defined", frame.left + 6, y + 3.5, "tick", "start"))
             continue

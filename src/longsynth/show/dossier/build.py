@@ -14,7 +14,7 @@ from longsynth.release.internal import accepted_problems
 from longsynth.show.dossier.audit_file import read_audit
 from longsynth.show.dossier.facts import Facts, Form, Signed, generate_population
 from longsynth.show.dossier.page import internal_page, public_page
-from longsynth.show.form_page import sections
+from longsynth.show.pages import sections
 from longsynth.system.errors import Code, Refused, ReleaseError
 from longsynth.system.folders import whole_file
 from longsynth.system.scratch import ScratchFolder

@@ -1,19 +1,20 @@
 """Plots of real and synthetic patients, variable by variable."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from longsynth.audit.description import blocks_of
+from longsynth.schema.outcomes import Outcome
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 from longsynth.show.dossier.audit_file import Audit
 from longsynth.show.dossier.bars import bars, distribution, heatmap, histogram, strongest
 from longsynth.show.dossier.lines import bands, lags
+from longsynth.show.dossier.population import correlated, time_figures, time_places
 from longsynth.show.dossier.svg import REAL, SYNTHETIC, TRAINING, Figure, Series
 from longsynth.show.dossier.words import (
-    OUTCOMES,
     capital,
     gap_unit,
     level_names,
@@ -32,6 +33,7 @@ ORDER = ("real", "training", "synthetic")  # the last one lies on top
 @dataclass(frozen=True, slots=True)
 class Compared:
     distributions: tuple[Figure, ...]
+    times: tuple[Figure, ...]  # to event
     along: dict[str, tuple[Figure, ...]]  # by part: all, event, group
     missing: dict[str, tuple[Figure, ...]]
     gaps: Figure
@@ -45,8 +47,15 @@ def compared(schema: Schema, audit: Audit) -> Compared:
     return Compared(
         distributions=tuple(
             figure
-            for v in range(len(schema.variables))
+            for v, variable in enumerate(schema.variables)
+            if not variable.status  # a time, which has curves
             for figure in _distribution(schema, described, v)
+        ),
+        times=tuple(
+            figure
+            for outcome in schema.outcomes
+            if outcome.kind == "time_to_event"
+            for figure in _times(schema, described, outcome)
         ),
         along={part: _along(schema, described, part) for part in PARTS},
         missing={part: _missing(schema, described, part) for part in PARTS},
@@ -91,6 +100,11 @@ def _distribution(schema: Schema, described: dict[str, Any], v: int) -> tuple[Fi
     about = f"Distribution of {title} among real and synthetic patients. {summary}"
     edges = says["real"].get("edges")
     return distribution(id_, v, variable, edges, shares, None, title, about, summary)
+
+
+def _times(schema: Schema, described: dict[str, Any], outcome: Outcome) -> Iterator[Figure]:
+    says = _of(described, "times", time_places(schema)[outcome.name])
+    return time_figures(schema, outcome, says, None, "compare")
 
 
 def _middle(variable: Variable, says: dict[str, Any]) -> str:
@@ -194,8 +208,7 @@ def _lengths(schema: Schema, described: dict[str, Any]) -> tuple[Figure, ...]:
 
 
 def _correlations(schema: Schema, described: dict[str, Any]) -> tuple[Figure, ...]:
-    outcomes = [meaning_of(schema, what) for what in OUTCOMES]
-    names = [*map(spaced, described["real"]["correlations"]["names"]), *outcomes]
+    names = correlated(schema, described["real"])
     pairs = {name: described[name]["correlations"]["pairs"] for name in ("real", "synthetic")}
     pairs["apart"] = [
         None if a is None or b is None else b - a

@@ -1,6 +1,7 @@
 """Lines: bands along a record, curves in the unit square, and one patient's readings."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from math import sqrt
 from statistics import NormalDist
 
@@ -118,6 +119,35 @@ def curve(
             radius = 2.5 + 9 * (n / max(sum(patients), 1)) ** 0.5
             tip = f"{series.name}: {percent(x)} predicted, {percent(y)} observed, {n} patients"
             parts.append(frame.dot(x, y, radius, f"crowd {series.class_}", tip))
+    return svg(id_, title, about, frame.width, frame.height, *parts)
+
+
+def over_time(
+    id_: str,
+    title: str,
+    about: str,
+    at: Sequence[float],
+    shares: Mapping[Series, Sequence[Number]],
+    noise: Sequence[float] | None,
+    unit: str,
+) -> Markup:
+    """Growing shares of patients by time. `noise` holds standard deviations of synthetic ones."""
+    known = [y for ys in shares.values() for y in ys if y is not None]
+    reach = [0.0] * len(at) if noise is None else [2 * x for x in noise]
+    top = min(max([0.02, *known]) + max(reach), 1.0)
+    frame = Frame((at[0], at[-1]), (0.0, top * 1.05))
+    parts = [frame.axes(ticks_of(*frame.x), percent_ticks(frame.y[1]), unit)]
+    for series, ys in shares.items():
+        if noise is not None and series.class_ == "synthetic":
+            pairs = list(zip(ys, reach, strict=True))
+            low = [None if y is None else max(y - r, 0.0) for y, r in pairs]
+            high = [None if y is None else min(y + r, 1.0) for y, r in pairs]
+            parts.append(frame.area(at, low, high, "noise"))
+        parts.append(frame.line(at, ys, f"line {series.class_}"))
+    for i, (a, b) in enumerate(pairwise(at)):
+        each = [(s.name, ys[i + 1]) for s, ys in shares.items()]
+        tip = "; ".join(f"{name} {percent(y, 1)}" for name, y in each if y is not None)
+        parts.append(frame.hover(a, b, f"by {number(b)} {unit}: {tip}"))
     return svg(id_, title, about, frame.width, frame.height, *parts)
 
 

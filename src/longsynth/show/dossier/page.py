@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from longsynth.audit.registry import shown_in
 from longsynth.schema.schema import Schema
+from longsynth.show import asset, render
 from longsynth.show.dossier.audit_file import Audit
 from longsynth.show.dossier.compared import compared
 from longsynth.show.dossier.facts import PATIENTS, SEED, Facts, Population
@@ -18,7 +19,7 @@ from longsynth.show.dossier.scores import (
     attack_figure,
     beside,
     canaries,
-    group_figure,
+    group_figures,
     predicted,
     subgroups,
     utility,
@@ -26,7 +27,6 @@ from longsynth.show.dossier.scores import (
 from longsynth.show.dossier.summary import summary
 from longsynth.show.dossier.verdicts import TONES, Verdict, verdicts
 from longsynth.show.dossier.words import capital, meaning_of, spaced
-from longsynth.show.templates import asset, render
 
 INTERNAL = (
     ("verdicts", "What the audit found"),
@@ -75,7 +75,7 @@ def internal_page(facts: Facts, population: Population, audit: Audit, accepted: 
         | {
             "internal": internal_content(schema, audit, found) | {"accepted": accepted},
             "summary": summary(facts, stated, ledger, found),
-            "contents": (*INTERNAL, *PUBLIC),
+            "contents": (*INTERNAL, *public["contents"]),
         }
     )
 
@@ -91,10 +91,10 @@ def internal_content(schema: Schema, audit: Audit, found: tuple[Verdict, ...]) -
         "bootstrap": audit.panels.bootstrap,
         "compared": compared(schema, audit),
         "parts": {"all": "all patients"} | parts,
-        "predicted": predicted(audit),
-        "utility": utility(audit),
+        "predicted": predicted(schema, audit),
+        "utility": utility(schema, audit),
         "fidelity": beside(schema, audit, "fidelity", distance, shown_in("dossier", "fidelity")),
-        "groups": group_figure(schema, audit),
+        "groups": group_figures(schema, audit),
         "subgroups": subgroups(schema, audit),
         "attack_figure": attack_figure(audit),
         "attacks": beside(schema, audit, "attacks", every),
@@ -126,7 +126,7 @@ def _public_content(facts: Facts, population: Population) -> dict[str, Any]:
         "redraws": population.redraws,
         "generated": f"{PATIENTS:,}",
         "seed": SEED,
-        "contents": PUBLIC,
+        "contents": PUBLIC if facts.form else PUBLIC[:-1],  # the form is printed last
         "points": Markup(json.dumps(stated.points, separators=(",", ":"))),
         "start": START,
     }

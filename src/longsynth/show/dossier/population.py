@@ -1,26 +1,30 @@
 """What the release says about the population: charts of synthetic patients, with noise bands, and a
 few of them as they were generated. They are nobody's record."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from longsynth.sampling.model import Synthetic
+from longsynth.schema.columns import HOURS, time_unit
+from longsynth.schema.outcomes import Group, Outcome
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 from longsynth.show.dossier.bars import bars, distribution, heatmap, histogram, strongest
 from longsynth.show.dossier.facts import Population
-from longsynth.show.dossier.lines import readings
-from longsynth.show.dossier.svg import SYNTHETIC, Figure, Number
+from longsynth.show.dossier.lines import over_time, readings
+from longsynth.show.dossier.svg import SYNTHETIC, Figure, Number, Series
 from longsynth.show.dossier.words import (
-    OUTCOMES,
     capital,
     gap_unit,
     level_names,
     levels_of,
     meaning_of,
     number,
+    outcome_levels,
+    outcome_name,
     percent,
     record_unit,
     spaced,
@@ -29,6 +33,7 @@ from longsynth.show.dossier.words import (
 
 @dataclass(frozen=True, slots=True)
 class PopulationFigures:
+    outcomes: tuple[Figure, ...]
     variables: tuple[Figure, ...]
     missing: tuple[Figure, ...]
     gaps: Figure
@@ -40,19 +45,19 @@ class PopulationFigures:
 def population_figures(schema: Schema, population: Population) -> PopulationFigures:
     charts = _Charts(population)
     return PopulationFigures(
+        outcomes=tuple(f for o in schema.outcomes for f in charts.outcome(schema, o)),
         variables=tuple(
             figure
             for v, variable in enumerate(schema.variables)
+            if variable.role == "measure"
             for figure in charts.variable(variable, v)
         ),
         missing=charts.missing(schema),
         gaps=charts.gaps(schema),
         lengths=charts.lengths(schema) if schema.length == "variable" else None,
-        strata=tuple(
-            figure
-            for what in ("event", "group", "site")
-            if len(schema.levels(what)) > 1
-            for figure in charts.stratum(schema, what)
+        strata=(
+            *(f for group in schema.groups for f in charts.group(schema, group)),
+            *(charts.stratum(schema, "site") if len(schema.sites) > 1 else ()),
         ),
         correlations=charts.correlations(schema),
     )
@@ -79,6 +84,27 @@ class _Charts:
         about = f"Distribution of {title} among synthetic patients. {summary}"
         shares, edges = {SYNTHETIC: known(values)}, numbers.get("edges")
         return distribution(id_, v, variable, edges, shares, noise, title, about, summary)
+
+    def outcome(self, schema: Schema, outcome: Outcome) -> Iterator[Figure]:
+        """Bars of levels, a histogram of numbers, or curves over time and how the time ended."""
+        if outcome.kind == "time_to_event":
+            yield from self.times(schema, outcome)
+        place = outcome.status if outcome.kind == "time_to_event" else outcome.variable
+        if place is None:
+            yield from self.stratum(schema, "event")
+        else:
+            yield from self.variable(schema.variables[place], place)
+
+    def times(self, schema: Schema, outcome: Outcome) -> Iterator[Figure]:
+        place = time_places(schema)[outcome.name]
+        spread = None if self.noise is None else self.noise["times"][place]["curves"]
+        described = {SYNTHETIC: self.description["times"][place]}
+        yield from time_figures(schema, outcome, described, spread, "released")
+
+    def group(self, schema: Schema, group: Group) -> tuple[Figure, ...]:
+        if group.variable is None:
+            return self.stratum(schema, "group")
+        return self.variable(schema.variables[group.variable], group.variable)
 
     def missing(self, schema: Schema) -> tuple[Figure, ...]:
         names = [spaced(v.name) for v in schema.variables]
@@ -120,23 +146,62 @@ class _Charts:
         levels, meaning = levels_of(schema, what), meaning_of(schema, what)
         values, noise = self.at("strata", what)
         shares, id_ = known(values), f"strata-{what}"
-        title = capital(what) if meaning == what else f"{capital(what)}: {meaning}"
+        named = {"event": "Primary outcome"}.get(what, capital(what))
+        title = named if meaning == what else f"{named}: {meaning}"
         each = "; ".join(f"{n}: {percent(s, 1)}" for n, s in zip(levels, shares, strict=True))
         summary = f"{each}." if len(levels) < 7 else f"{len(levels)} levels."
         summary += _noise_in_words(noise)
         return bars(id_, title, summary, summary, levels, {SYNTHETIC: shares}, noise, least=4)
 
     def correlations(self, schema: Schema) -> Figure:
-        outcomes = [meaning_of(schema, what) for what in OUTCOMES]
-        names = [*map(spaced, self.description["correlations"]["names"]), *outcomes]
+        names = correlated(schema, self.description)
         pairs, noise = self.at("correlations", "pairs")
         summary = strongest(names, pairs)
         if noise:
             summary += f" Noise per correlation: ±\u00a0{2 * max(noise):.2f} or less."
-        title = "Between patients' means, and with the outcome"
+        title = "Between patients' means, and with outcomes"
         about = f"Correlations {title[0].lower()}{title[1:]}. {summary}"
         chart = heatmap("correlations", title, about, names, pairs, noise)
         return Figure("correlations", title, chart, summary)
+
+
+def correlated(schema: Schema, description: dict[str, Any]) -> list[str]:
+    """What the rows of correlations are about; the last one is the label `event`."""
+    return [*map(spaced, description["correlations"]["names"]), meaning_of(schema, "event")]
+
+
+def time_places(schema: Schema) -> dict[str, int]:
+    """Where a description has each time to event."""
+    timed = (o.name for o in schema.outcomes if o.kind == "time_to_event")
+    return {name: place for place, name in enumerate(timed)}
+
+
+def time_figures(
+    schema: Schema,
+    outcome: Outcome,
+    described: Mapping[Series, dict[str, Any]],
+    noise: list[list[float | None]] | None,
+    prefix: str,
+) -> Iterator[Figure]:
+    """One figure for each way in which a time can end: who ended that way by then."""
+    assert outcome.variable is not None  # for mypy: a time is a variable
+    horizon, given = schema.variables[outcome.variable].bounds[1], HOURS[outcome.unit]
+    unit, levels = time_unit(horizon * given), outcome_levels(schema, outcome)
+    for cause, level in enumerate(levels[1:]):
+        at = [x * given / unit.hours for x in known(next(iter(described.values()))["at"])]
+        shares = {series: says["curves"][cause] for series, says in described.items()}
+        spread = None if noise is None else known(noise[cause])
+        half, ends = len(at) // 2, []
+        for series, ys in shares.items():
+            a, b = ("unknown" if ys[i] is None else percent(ys[i], 1) for i in (half, -1))
+            ends.append(f"{series.name} {a} and {b}")
+        times = f"{at[half]:.2g} and {at[-1]:.3g} {unit.name}"
+        summary = f"Within {times}: {'; '.join(ends)}.{_noise_in_words(spread)}"
+        title = f"{capital(outcome_name(schema, outcome))}: “{level}” by time"
+        about = f"Share of patients with “{level}”, by time. {summary}"
+        id_ = f"{prefix}-time-{outcome.variable}-{cause}"
+        chart = over_time(id_, title, about, at, shares, spread, unit.name)
+        yield Figure(id_, title, chart, summary, outcome.variable)
 
 
 def known(values: list[float | None]) -> list[float]:
@@ -231,7 +296,7 @@ def _readings(
     place: int,
     v: int,
     times: list[float],
-    time_unit: str,
+    unit_of_time: str,
     values: list[Number],
     levels: list[str],
 ) -> Figure:
@@ -246,5 +311,5 @@ def _readings(
     title, id_ = spaced(variable.name), f"example-{place}-{v}"
     name = f"{title} of synthetic patient {place + 1}"
     unit = f" ({variable.unit})" if variable.unit else ""
-    chart = readings(id_, name, summary, times, time_unit, values, scale, levels, variable.unit)
+    chart = readings(id_, name, summary, times, unit_of_time, values, scale, levels, variable.unit)
     return Figure(id_, f"{title}{unit}", chart, summary, v)

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from longsynth.schema.schema import Schema
 from longsynth.show.dossier.facts import Facts
 from longsynth.show.dossier.guarantee import Guarantee, LedgerTable
 from longsynth.show.dossier.verdicts import Verdict
-from longsynth.show.dossier.words import OUTCOMES, meaning_of
+from longsynth.show.dossier.words import listed, outcome_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,29 @@ def summary(
 
 def _asked(facts: Facts, numbers: str) -> str:
     bundle, schema = facts.bundle, facts.bundle.schema
-    outcomes = " and ".join(f"“{meaning_of(schema, what)}”" for what in OUTCOMES)
     return (
         f"the release of {numbers} numbers about {bundle.patients:,} patients, each with random "
         f"noise added, and of any number of synthetic patients generated from them. The data are "
-        f"“{schema.name}”: {len(schema.variables)} variables at up to {schema.slots} times per "
-        f"patient, and the outcome {outcomes}. The method is {bundle.method}. {_people(facts)}"
+        f"“{schema.name}”: {len(schema.variables)} variables{_codes(facts)} at up to "
+        f"{schema.slots} times per patient, and {_outcomes(schema)}. The method is "
+        f"{bundle.method}. {_people(facts)}"
     )
+
+
+def _outcomes(schema: Schema) -> str:
+    """The primary outcome by name, then the others."""
+    named = [f"“{outcome_name(schema, outcome)}”" for outcome in schema.outcomes]
+    if not named:
+        return "no outcome"
+    if len(named) == 1:
+        return f"the outcome {named[0]}"
+    return f"the primary outcome {named[0]}, besides {listed(named[1:])}"
+
+
+def _codes(facts: Facts) -> str:
+    lists = facts.bundle.schema.codes
+    named = (f"{len(c.levels):,} codes of “{c.name}”" for c in lists)
+    return f", and {' and '.join(named)}" if lists else ""
 
 
 def _people(facts: Facts) -> str:
@@ -74,10 +91,10 @@ def _risk(stated: Guarantee, ledger: LedgerTable, attacks: Sequence[Verdict]) ->
 def _attacked(attacks: Sequence[Verdict]) -> str:
     if not attacks:
         return ""
-    won = [v.about for v in attacks if v.tone == "poor"]
-    left = [v.about for v in attacks if v.tone == "open"]
+    won = [v.about.lower() for v in attacks if v.tone == "poor"]
+    left = [v.about.lower() for v in attacks if v.tone == "open"]
     says = (
-        f"In the audit, {', '.join(won)} succeeded"
+        f"In the audit, these attacks succeeded: {', '.join(won)}"
         if won
         else "No attack of the audit was shown to succeed"
     )

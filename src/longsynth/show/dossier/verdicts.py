@@ -9,8 +9,8 @@ from longsynth.audit.registry import shown_in
 from longsynth.audit.result import BASE_RATE, ON_REAL, ON_SYNTHETIC, SYNTHETIC, TRAINING
 from longsynth.schema.schema import Schema
 from longsynth.show.dossier.audit_file import Audit, ScoreRecord
-from longsynth.show.dossier.scores import ATTACKS, canary_scores
-from longsynth.show.dossier.words import GROUPS, OUTCOMES, meaning_of, metric_label, sides_of
+from longsynth.show.dossier.scores import ATTACKS, OF_PARTS, canary_scores, parts_scored
+from longsynth.show.dossier.words import capital, listed, metric_label, part_name, target_name
 
 Tone = Literal["good", "open", "poor"]
 TONES: dict[Tone, tuple[str, str]] = {
@@ -42,8 +42,8 @@ class Verdict:
 def verdicts(schema: Schema, audit: Audit, auc_limit: str) -> tuple[Verdict, ...]:
     """`auc_limit` is what the ledger allows the strongest possible attacker."""
     return (
-        *(_prediction(schema, audit, outcome) for outcome in OUTCOMES),
-        *(v for group in GROUPS if (v := _groups(schema, audit, group))),
+        *(_prediction(schema, audit, o) for o in audit.outcomes or _first_names(schema)),
+        *(v for outcome in audit.outcomes if (v := _groups(schema, audit, outcome))),
         _description(schema, audit),
         _told_apart(audit),
         *(_membership(audit, metric, auc_limit) for metric in ATTACKS),
@@ -52,31 +52,50 @@ def verdicts(schema: Schema, audit: Audit, auc_limit: str) -> tuple[Verdict, ...
     )
 
 
+# What speaks for the prediction of an outcome: the score, its name in a sentence, and the model. Of
+# each, higher is better.
+SPEAKS = {
+    "auprc": ("average precision", "A logistic model"),
+    "r2": ("R²", "A linear model"),
+    "concordance": ("concordance", "A Cox model"),
+}
+
+
 def _prediction(schema: Schema, audit: Audit, outcome: str) -> Verdict:
-    ours, real, base = _scores(audit, "utility", "auprc")
-    name, test = meaning_of(schema, outcome), f"{audit.panels.patients['test']:,}"
+    computed = audit.of("utility", BASE_RATE, "", True, outcome)
+    metric = next((m for m in SPEAKS if m in computed), "auprc")
+    ours, real, base = _scores(audit, "utility", metric, outcome)
+    (measure, model), name = SPEAKS[metric], target_name(schema, outcome)
     tone, found = kept(ours, real, base)
     says = (
-        f"A logistic model predicts “{name}” for {test} real test patients. Its average precision "
-        f"is {_shown(ours)} after training on synthetic patients, {_shown(real)} after training on "
-        f"real ones, and {_shown(base)} at the base rate. {found}"
+        f"{model} predicts “{name}” for {audit.panels.patients['test']:,} real test patients. Its "
+        f"{measure} is {_shown(ours)} after training on synthetic patients, {_shown(real)} after "
+        f"training on real ones, and {_shown(base)} at the base rate. {found}"
     )
     board = (
-        f"Prediction of “{name}”, {TONES[tone][0]}: average precision {_value(ours)}, against "
+        f"Prediction of “{name}”, {TONES[tone][0]}: {measure} {_value(ours)}, against "
         f"{_value(real)} with real patients and {_value(base)} by guessing."
     )
     avoid = f"prediction models of “{name}”" if tone == "poor" else ""
-    return Verdict("Prediction", tone, says, board, avoid)
+    about = "Prediction" if len(audit.outcomes) < 2 else f"Prediction of {name}"
+    return Verdict(about, tone, says, board if outcome in audit.outcomes[:1] else "", avoid)
 
 
-def _groups(schema: Schema, audit: Audit, group: str) -> Verdict | None:
-    """The group that is served worst decides."""
+def _first_names(schema: Schema) -> list[str]:
+    """The primary outcome, if the schema has one."""
+    return [outcome.name for outcome in schema.outcomes[:1]]
+
+
+def _groups(schema: Schema, audit: Audit, outcome: str) -> Verdict | None:
+    """The part of the patients that is served worst decides. An absolute error has no share that
+    is kept, so numbers have no verdict here."""
     tones: dict[str, Tone] = {}
-    parts = []
-    for number, level in enumerate(sides_of(schema, group)):
-        ours, real, base = _scores(audit, "subgroups", f"{group}{number}_auprc")
-        if ours is None:
+    parts, measure = [], ""
+    for part, metric in parts_scored(audit, outcome).items():
+        if metric.endswith("_mae"):
             continue
+        measure, level = OF_PARTS[metric.rpartition("_")[2]], part_name(schema, part)
+        ours, real, base = _scores(audit, "subgroups", metric, outcome)
         tones[level], found = kept(ours, real, base)
         each = f"{_shown(ours)} (real {_shown(real)}, base rate {_shown(base)})"
         parts.append(f"“{level}”: {each}. {found}")
@@ -85,11 +104,12 @@ def _groups(schema: Schema, audit: Audit, group: str) -> Verdict | None:
     tone = max(tones.values(), key=list(TONES).index)
     worse = [f"“{level}”" for level, each in tones.items() if each != "good"]
     board = f"Groups, {TONES[tone][0]}"
-    board += f": {' and '.join(worse)}." if worse else ": each is served like everybody."
-    says = f"Average precision by group. {' '.join(parts)}"
+    board += f": {listed(worse)}." if worse else ": each is served like everybody."
+    says = f"{capital(measure)} by group. {' '.join(parts)}"
     lost = [f"“{level}”" for level, each in tones.items() if each == "poor"]
+    about = "Groups" if len(audit.outcomes) == 1 else f"Groups, {target_name(schema, outcome)}"
     avoid = f"conclusions about groups ({', '.join(lost)})" if lost else ""
-    return Verdict("Groups", tone, says, board, avoid)
+    return Verdict(about, tone, says, board if outcome == audit.outcomes[0] else "", avoid)
 
 
 def kept(
@@ -137,7 +157,8 @@ def _description(schema: Schema, audit: Audit) -> Verdict:
     says += f" Perhaps larger: {unclear}." if unclear else ""
     tone: Tone = "poor" if far else "open" if unclear else "good"
     board = f"Description, {TONES[tone][0]}: {len(far) or 'none'} of {len(pairs)} summaries "
-    board += f"differ clearly from real patients{f' ({labels})' if far else ''}."
+    board += "differs" if len(far) == 1 else "differ"
+    board += f" clearly from real patients{f' ({labels})' if far else ''}."
     return Verdict(
         about, tone, says, board, f"results that rest on {labels.replace(';', ',')}" if far else ""
     )
@@ -252,10 +273,11 @@ def _above_zero(gain: ScoreRecord, above: str, otherwise: str) -> tuple[Tone, st
     return ("poor", above) if gain.lower > 0 else ("good", otherwise)
 
 
-def _scores(audit: Audit, section: str, metric: str) -> Iterator[ScoreRecord | None]:
-    """Of the logistic model after training on synthetic and on real patients, and by guessing."""
-    for row, model in ((ON_SYNTHETIC, "logistic"), (ON_REAL, "logistic"), (BASE_RATE, "")):
-        yield audit.of(section, row, model).get(metric)
+def _scores(audit: Audit, section: str, metric: str, outcome: str) -> Iterator[ScoreRecord | None]:
+    """Of the simplest model after training on synthetic and on real patients, and by guessing."""
+    model = audit.first_model(outcome)
+    for row, of in ((ON_SYNTHETIC, model), (ON_REAL, model), (BASE_RATE, "")):
+        yield audit.of(section, row, of, True, outcome).get(metric)
 
 
 def _covers(score: ScoreRecord, value: float) -> bool:

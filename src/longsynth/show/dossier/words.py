@@ -1,17 +1,19 @@
 """How the dossier writes numbers, and names times, variables, levels and outcomes."""
 
 import re
+from collections.abc import Sequence
 
 from longsynth.audit.description import level_names as coded_levels
 from longsynth.audit.registry import label_of
 from longsynth.schema.columns import Labels, TimeUnit, time_unit
+from longsynth.schema.outcomes import Outcome
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 
-OUTCOMES, GROUPS = ("event",), ("group",)  # what a schema calls them
 GAPS = "gap_wasserstein"  # the one score in hours
-# what `Labels.numbered` writes after a meaning when it replaces two levels by 0 and 1
-_CODED = re.compile(r"^(?:(?P<meaning>.*); )?0 is (?P<first>.+), 1 is (?P<second>.+)$")
+_MEASURED = re.compile(r"_site_|_(?:auprc|ece|false_negatives|mae|concordance)$")
+# what `Labels.numbered` writes after a meaning when it replaces levels by 0, 1, …
+_CODED = re.compile(r"^(?:(?P<meaning>.*); )?(?P<levels>0 is .+, 1 is .+)$")
 
 
 def number(value: float) -> str:
@@ -45,6 +47,12 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def listed(names: Sequence[str]) -> str:
+    """a, b and c."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def gap_unit(schema: Schema) -> TimeUnit:
     return time_unit(schema.max_gap, schema.slot_rule.horizon)
 
@@ -63,15 +71,57 @@ def meaning_of(schema: Schema, what: str) -> str:
 
 
 def levels_of(schema: Schema, what: str) -> tuple[str, ...]:
-    """The levels of event, group or site. 0 and 1 are named by what they stand for."""
+    """The levels of event, group or site. 0, 1, … are named by what they stand for."""
     labels, levels = getattr(schema, what), schema.levels(what)
-    if levels != ("0", "1"):
+    if labels is None or levels != tuple(map(str, range(len(levels)))):
         return levels
     if coded := _CODED.match(labels.meaning):
-        return coded["first"], coded["second"]
-    if labels.meaning or what == "event":
-        return f"{labels.meaning or what}: no", f"{labels.meaning or what}: yes"
+        marks = (f"{i} is " for i in range(1, len(levels)))
+        pattern = "0 is (.+), " + ", ".join(f"{mark}(.+)" for mark in marks)
+        if named := re.fullmatch(pattern, coded["levels"]):
+            return named.groups()
+    if len(levels) > 2:
+        return tuple(f"{labels.name or what} {level}" for level in levels)
+    said = labels.meaning or labels.name
+    if said or what == "event":
+        return f"{said or what}: no", f"{said or what}: yes"
     return f"{what} 0", f"{what} 1"
+
+
+def outcome_name(schema: Schema, outcome: Outcome) -> str:
+    """What people call an outcome."""
+    kept_as_label = outcome.variable is None
+    return meaning_of(schema, "event") if kept_as_label else spaced(outcome.name)
+
+
+def target_name(schema: Schema, target: str) -> str:
+    """What people call that which an audit predicted: an outcome, or one of its levels."""
+    for outcome in schema.outcomes:
+        if target == outcome.name or target.startswith(f"{outcome.name}: "):
+            return outcome_name(schema, outcome) + target.removeprefix(outcome.name)
+    return spaced(target)
+
+
+def outcome_levels(schema: Schema, outcome: Outcome) -> tuple[str, ...]:
+    """The levels of an outcome; for a time to event how it ended, censored first."""
+    place = outcome.status if outcome.kind == "time_to_event" else outcome.variable
+    if place is None:
+        return levels_of(schema, "event")
+    return tuple(level_names(schema.variables[place]))
+
+
+def part_name(schema: Schema, part: str) -> str:
+    """A part of the patients as readers know it: `sex=F&age=over 80` becomes sex: F, age: over
+    80."""
+    if numbered := re.fullmatch(r"group(\d+)", part):
+        return levels_of(schema, "group")[int(numbered[1])]
+    facts = (fact.partition("=") for fact in part.split("&"))
+    return ", ".join(f"{spaced(what)}: {level}" if level else what for what, _, level in facts)
+
+
+def levels_only(schema: Schema, part: str) -> str:
+    """The same where there is little room: F, over 80."""
+    return ", ".join(name.rpartition(": ")[2] for name in part_name(schema, part).split(", "))
 
 
 def sides_of(schema: Schema, what: str) -> tuple[str, ...]:
@@ -94,4 +144,8 @@ def metric_label(schema: Schema, metric: str) -> str:
         return f", {sides_of(schema, match[1])[int(match[2])]}"
 
     named = re.sub(r"(?:,| in) (event|group) ([01])\b", level, label_of(metric))
+    named = re.sub(r"(?<=, )group\d+", lambda found: part_name(schema, found[0]), named)
+    if "=" in metric:
+        part = _MEASURED.split(metric)[0]
+        named = named.replace(part, part_name(schema, part))
     return named.replace("hours", gap_unit(schema).name) if metric == GAPS else named

@@ -88,7 +88,8 @@ def prepare(request: Request) -> Prepared:
     request.step("matching codes")
     keys, notes = _keys_and_notes(export)
     _require_systems(keys)
-    register_keys(session, _keys(keys, wanted))
+    lists = {t.number for t in targets if t.coded}
+    register_keys(session, _keys(keys, wanted, lists))
     request.step("finding the start of each record")
     session.run(f"CREATE TEMP TABLE patients AS SELECT * FROM {patients}")
     define_moments(session, _openers(layout.start, targets), _closers(layout.end), layout.end.hours)
@@ -266,15 +267,18 @@ def _require_systems(keys: Iterable[str]) -> None:
         )
 
 
-def _keys(keys: Iterable[str], wanted: Wanted) -> Iterator[Key]:
-    """Yield which keys belong to which targets: one coding that matches is enough."""
+def _keys(keys: Iterable[str], wanted: Wanted, lists: set[int]) -> Iterator[Key]:
+    """Yield which keys belong to which targets: one coding that matches is enough. In a list of
+    codes, that coding is the value, unless the resource has a value of its own."""
     for key in keys:
         kind, *lines = key.split("\n")
         for number, (of, codes) in wanted.items():
-            named = (matches(line, codes) for line in lines) if of == kind else ()
-            match = next((found for found in named if found is not None), None)
+            named = [(line, matches(line, codes)) for line in lines] if of == kind else []
+            match = next(((line, groups) for line, groups in named if groups), None)
             if match is not None:
-                yield key, number, *match
+                line, (unit, raw) = match
+                own = line if number in lists and kind != "Observation" else None
+                yield key, number, unit, raw or own
 
 
 def _openers(start: Moment, targets: Iterable[Target]) -> str:

@@ -71,9 +71,10 @@ def events(tables: dict[str, ir.Table], schema: Schema, targets: Sequence[Target
 def keys(targets: Sequence[Target]) -> list[Key]:
     """Every key that `events` can have, and its target."""
     mapped = [t for t in targets if by_event(t)]
-    by_concept = [(_concept(t.codes.table, c), t.number) for t in mapped for c in t.codes.concepts]
-    by_code = [(_code(t.codes.table, code), t.number) for t in mapped for code in t.codes.codes]
-    return [(key, number, None, None) for key, number in by_concept + by_code]
+    by_concept = [(_concept(t.codes.table, c), t, str(c)) for t in mapped for c in t.codes.concepts]
+    by_code = [(_code(t.codes.table, code), t, code) for t in mapped for code in t.codes.codes]
+    named = by_concept + by_code
+    return [(key, t.number, None, code if t.coded else None) for key, t, code in named]
 
 
 def _concept(name: str, concept: int) -> str:
