@@ -6,7 +6,8 @@ differ in average precision even under equal skill.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +23,11 @@ ALERTED = 0.1  # the share of patients who get an alert
 PartMeasure = Callable[[Bools], Callable[[Floats], float]]
 
 
-class Parts(NamedTuple):
+@dataclass(frozen=True, slots=True, repr=False)
+class Parts:
     members: dict[str, Bools]  # who belongs to each part
     groups: dict[str, tuple[str, ...]]  # the parts that are a group's levels
+
     __repr__ = sizes_only
 
     def among(self, patients: Bools) -> "Parts":
