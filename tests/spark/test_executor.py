@@ -73,7 +73,7 @@ def test_rows_in_pieces_of_any_size_give_the_local_sums(
     folder: Path, planned: Plan, monkeypatch: pytest.MonkeyPatch, piece: int, packed: int
 ) -> None:
     monkeypatch.setattr(executor, "ROWS", packed)
-    monkeypatch.setattr(executor, "CELLS", packed)  # of one, a patient at a time
+    monkeypatch.setattr("longsynth.reading.by_patient.CELLS", packed)  # of one, a patient at a time
     work = first_pass(planned)
     with CohortFolder(folder) as source:
         expected = sum_over(source, **work)  # type: ignore[arg-type]
