@@ -45,8 +45,10 @@ def bench(source: Path = ROOT / "src") -> Iterator[Path]:
     """Yield a scratch folder with copies of source and tests, which nobody edits, and a cohort."""
     with tempfile.TemporaryDirectory(prefix="longsynth-mutants-") as scratch:
         folder = Path(scratch).resolve()
-        shutil.copytree(source, folder / "src")
-        shutil.copytree(ROOT / "tests", folder / "tests")
+        for original, copy in ((source, "src"), (ROOT / "tests", "tests")):
+            # compiled copies name the original as the place of an assertion
+            without = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(original, folder / copy, ignore=without)
         compileall.compile_dir(folder / "src", quiet=2)
         with patch.dict(os.environ, {"OPENBLAS_NUM_THREADS": "1"}):  # no threads before a fork
             PROCESSES.set_forkserver_preload(LIBRARIES)
