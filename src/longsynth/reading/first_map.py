@@ -46,12 +46,12 @@ def first_map(source: Path, name: str = "my cohort") -> str:
 def _units(export: Export) -> dict[str, set[str]]:
     """The LOINC codes of Observations and their components, each with its units."""
     unit = "coalesce({0}.valueQuantity.code, {0}.valueQuantity.unit)"
-    rows = export.session.rows(f"""
+    pairs = export.session.rows(f"""
         SELECT DISTINCT {codings("code")}, {unit.format("r")} FROM {export.rows("Observation")} AS r
         UNION SELECT DISTINCT {codings("c.code")}, {unit.format("c")}
         FROM (SELECT unnest(component) AS c FROM {export.rows("Observation")})""")
     units: dict[str, set[str]] = {}
-    for lines, named in rows:
+    for lines, named in pairs:
         for coding in (lines or "").split("\n"):
             system, _, code = coding.partition("|")
             if system == LOINC:
@@ -60,10 +60,10 @@ def _units(export: Export) -> dict[str, set[str]]:
 
 
 def _classes(export: Export) -> list[str]:
-    rows = export.session.rows(f"""
+    pairs = export.session.rows(f"""
         SELECT DISTINCT "class".code FROM {export.rows("Encounter")} WHERE "class".system = '{ACT}'
         """)
-    return sorted(code for (code,) in rows if code in STAYS)
+    return sorted(code for (code,) in pairs if code in STAYS)
 
 
 def _lines(known: list[Known], units: dict[str, set[str]], classes: list[str]) -> Iterator[str]:

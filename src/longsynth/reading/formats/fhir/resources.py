@@ -122,18 +122,18 @@ class Export:
 
     def read(self, kind: str, cells: str) -> str:
         """Keep cells of all resources of a type. Return SQL for those of their newest versions."""
-        rows = f"fhir_{kind}"
+        kept = f"fhir_{kind}"
         query = f"""SELECT id AS rid, "resourceType" IS DISTINCT FROM {literal(kind)} AS other,
             meta.lastUpdated AS changed, TRY_CAST(meta.versionId AS BIGINT) AS version,
             {cells} FROM {self.rows(kind)} AS r"""
         try:
-            self.session.run(f"CREATE TEMP TABLE {rows} AS {query}")
+            self.session.run(f"CREATE TEMP TABLE {kept} AS {query}")
         except CohortError as error:
             if error.code == Code.FILE_UNREADABLE:
                 self._name_the_damaged(kind)
             raise
         ids, different, others = self.session.row(f"""
-            SELECT count(rid), count(DISTINCT rid), count(*) FILTER (other) FROM {rows}""")
+            SELECT count(rid), count(DISTINCT rid), count(*) FILTER (other) FROM {kept}""")
         if others:
             raise CohortError(
                 Code.SOURCE_INCOMPLETE,
@@ -142,10 +142,10 @@ class Export:
             )
         if ids > different:
             self.repeated[kind] = ids - different
-            rows = f"""(SELECT * FROM {rows} QUALIFY rid IS NULL OR row_number() OVER (
+            kept = f"""(SELECT * FROM {kept} QUALIFY rid IS NULL OR row_number() OVER (
                 PARTITION BY rid ORDER BY {hours("changed")} DESC NULLS LAST,
                 version DESC NULLS LAST) = 1)"""
-        return rows
+        return kept
 
     def _name_the_damaged(self, kind: str) -> None:
         for path in self.files[kind]:
