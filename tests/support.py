@@ -19,7 +19,7 @@ from longsynth.privacy.sums import Contribution
 from longsynth.reading.quality import write_receipt
 from longsynth.reading.records import Cohort
 from longsynth.schema.file import dump
-from longsynth.schema.record import Trajectories
+from longsynth.schema.record import Trajectories, packed_codes
 from longsynth.schema.schema import Schema
 from longsynth.writing.cohort import write_cohort
 
@@ -248,3 +248,72 @@ def _float(cell: str) -> float:
 def _text(cells: list[str]) -> pa.Array:
     raw = pa.array([cell.strip('"').encode("latin-1") or None for cell in cells], pa.binary())
     return pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
+
+
+def rich_schema(**changes: object) -> Schema:
+    """Everything that a schema can hold, in a hospital's own columns: each kind of outcome, three
+    groups with bands of age, codes, point masses and constraints."""
+    mmhg = {"kind": "continuous", "unit": "mmHg", "bounds": [20, 250], "bounds_from": "a cuff"}
+    died = {"column": "ended", "levels": ["censored", "dead", "transplanted"]}
+    falls = {"unit": "falls", "bounds": [0, 9], "bounds_from": "a cap"}
+    cost = {"unit": "EUR", "bounds": [10, 9000], "bounds_from": "a tariff", "transform": "log"}
+    content: dict[str, object] = {
+        "longsynth": 1,
+        "name": "rich",
+        "slots": SLOTS,
+        "max_gap": 96,
+        "patient": {"column": "MRN"},
+        "time": {"column": "day", "unit": "days"},
+        "site": {"column": "ward", "levels": ["north", "south"]},
+        "outcomes": [
+            {"name": "survival", "kind": "time_to_event", "unit": "days", "horizon": 365}
+            | {"column": "futime", "status": died},
+            {"name": "readmitted", "kind": "binary", "levels": ["no", "yes"], "column": "back"},
+            {"name": "leaves", "kind": "categorical", "levels": ["home", "ward", "hospice"]},
+            {"name": "grade", "kind": "ordinal", "levels": ["mild", "moderate", "severe"]},
+            {"name": "falls", "kind": "count", "column": "n_falls", **falls},
+            {"name": "cost", "kind": "continuous", **cost},
+        ],
+        "groups": [
+            {"name": "band", "column": "age", "bands": [65, 80]},
+            {"name": "sex", "levels": ["M", "F"], "column": "gender"},
+            {"name": "payer", "levels": ["public", "private", "none"]},
+        ],
+        "protected": [{"band": "80 and over", "sex": "F"}],
+        "variables": [
+            {"name": "systolic", "column": "RR sys", "resolution": 1, **mmhg},
+            {"name": "diastolic", "column": "RR dia", "resolution": 1, **mmhg},
+            {"name": "drinks", "kind": "continuous", "bounds": [0, 20], "bounds_from": "a form"}
+            | {"point_masses": [0]},
+            {"name": "age", "kind": "continuous", "static": True, "resolution": 1}
+            | {"unit": "years", "bounds": [18, 110], "bounds_from": "adults"},
+        ],
+        "codes": [{"name": "drugs", "cap": 2, "levels": ["A01", "B01", "C07"], "column": "ATC"}],
+        "constraints": ["diastolic < systolic"],
+    }
+    return Schema.model_validate(content | changes)
+
+
+def rich_cohort(patients: int, seed: int) -> Cohort:
+    """Patients of `rich_schema` who keep its constraints."""
+    rng, schema = np.random.default_rng(seed), rich_schema()
+    place = {v.name: i for i, v in enumerate(schema.variables)}
+    values = np.stack(
+        [np.rint(rng.uniform(*v.bounds, (patients, SLOTS))) for v in schema.variables], axis=2
+    )
+    values[:, :, place["systolic"]] = rng.integers(110, 180, (patients, SLOTS))
+    values[:, :, place["diastolic"]] = rng.integers(50, 100, (patients, SLOTS))
+    values[:, :, place["drinks"]] *= rng.random((patients, SLOTS)) < 0.5
+    length = rng.integers(1, SLOTS + 1, patients)
+    used = np.arange(SLOTS) < length[:, None]
+    given = (rng.random((patients, SLOTS, 3)) < 0.2) & used[:, :, None]
+    return Cohort(
+        values=values,
+        observed=schema.layout.up_to(length),
+        gaps=np.where(used, rng.uniform(1, 20, (patients, SLOTS)), 0.0),
+        length=length,
+        group=np.digitize(values[:, 0, place["age"]], (65, 80)),
+        event=rng.integers(0, 3, patients),
+        site=rng.integers(0, 2, patients),
+        codes=packed_codes((patients, SLOTS), 3, *np.nonzero(given)),
+    )

@@ -37,6 +37,7 @@ KNOWN = {
     "show/audit_page.py": FILE,
     "show/pages.py": FILE,
     "longsynth_lab/paper/artefacts.py": TEMPORARY,  # plots, then put in place by write_whole
+    "longsynth_lab/outcomes.py": TEMPORARY,
     "longsynth_lab/patients.py": TEMPORARY,
     "longsynth_lab/results.py": FILE,
     "commands/fit.py": FOLDER,

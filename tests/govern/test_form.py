@@ -127,8 +127,8 @@ def test_any_answer_may_be_left_open_and_is_then_named(place: str, tmp_path: Pat
 def test_a_schema_answers_what_it_can(tmp_path: Path) -> None:
     blank = yaml.safe_load(blank_form(simulated_schema()))
     assert blank["public_facts"] == CONTENT["public_facts"]
-    for label in ("outcome", "audit_group"):
-        assert blank[label] == CONTENT[label] | {"approved_use": FILL}
+    for what in ("outcomes", "groups"):
+        assert blank[what] == [CONTENT[what][0] | {"approved_use": FILL}]
     (tmp_path / "form.yaml").write_text(blank_form(simulated_schema()))
     with pytest.raises(Refused) as refused:
         load_form(tmp_path / "form.yaml")
@@ -140,8 +140,8 @@ def test_a_schema_with_awkward_words_still_gives_a_form() -> None:
     schema = small_schema()
     event = schema.event.model_copy(update={"meaning": awkward, "levels": ("no", "1e3")})
     content = yaml.safe_load(blank_form(schema.model_copy(update={"event": event})))
-    assert content["outcome"]["meaning"] == awkward
-    assert content["outcome"]["levels"] == ["no", "1e3"]
+    (outcome,) = content["outcomes"]
+    assert (outcome["meaning"], outcome["levels"]) == (awkward, ["no", "1e3"])
 
 
 MISTAKES = {  # place, what is written there, where it is reported, what is said
@@ -167,7 +167,8 @@ MISTAKES = {  # place, what is written there, where it is reported, what is said
         "protection.patients_at_most",
         "not be below 100",
     ),
-    "one level": ("outcome.levels", ["0"], "outcome.levels", "at least 2 items"),
+    "one level": ("outcomes.0.levels", ["0"], "outcomes.1.levels", "at least 2 items"),
+    "an outcome of no kind": ("outcomes.0.kind", "event", "outcomes.1.kind", "'time_to_event'"),
     "no hash": ("public_facts.schema_sha256", "abc", "public_facts.schema_sha256", "pattern"),
     "bounds without a source": (
         "public_facts.variables.0.bounds_from",
@@ -373,15 +374,15 @@ HASH = "public_facts.schema_sha256"
 SCHEMAS: dict[str, tuple[Callable[[str], str], list[str]]] = {
     "another event": (
         lambda t: t.replace("event: {column: event", "event: {column: died"),
-        ["outcome.column: the schema uses died; approved is event", HASH],
+        ["outcomes: event: the schema has column died; approved is event", HASH],
     ),
     "levels the other way round": (
         lambda t: t.replace("column: event, levels: [0, 1]", "column: event, levels: [1, 0]"),
-        ["outcome.levels: the schema has 1, 0; approved are 0, 1", HASH],
+        ["outcomes: event: the schema has levels [1, 0]; approved is [0, 1]", HASH],
     ),
     "another group": (
         lambda t: t.replace("group: {column: group", "group: {column: sex"),
-        ["audit_group.column", HASH],
+        ["groups: group: the schema has column sex", HASH],
     ),
     "wider bounds": (
         lambda t: t.replace("[30, 220]", "[30, 300]"),

@@ -118,6 +118,11 @@ def _summary(form: "Form", path: Path) -> list[str]:
         f"It allows up to ε = {as_typed(limits.epsilon)}, δ = {as_typed(limits.delta)} per fit, "
         f"with {', '.join(limits.methods)}, for {len(says.public_facts.variables)} variables of "
         f"'{says.data.dataset}', until {says.data.valid_until}.",
+        *(
+            f"{title}: {', '.join(entry.name for entry in listed)}."
+            for title, listed in (("Outcomes", says.outcomes), ("Groups", says.groups))
+            if listed
+        ),
         *(f"Note: {note}" for note in notes),
         f"SHA-256: {form.sha256}",
     ]

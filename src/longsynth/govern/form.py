@@ -2,7 +2,7 @@
 descriptions for the person who completes it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from hashlib import sha256
@@ -27,10 +27,11 @@ from longsynth.methods.registry import private_method
 from longsynth.privacy.budget import LARGEST_EPSILON, SMALLEST_DELTA, Accounting
 from longsynth.schema.columns import Labels
 from longsynth.schema.file import schema_sha256
+from longsynth.schema.outcomes import Group, Outcome, OutcomeKind
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Level, Variable
 from longsynth.system.errors import Code, Refused
-from longsynth.system.text import NAME, Answer, ColumnName
+from longsynth.system.text import NAME, Answer, ColumnName, as_typed
 from longsynth.system.yaml_text import Format, FrozenModel, InvalidField
 
 FILL = "FILL IN"  # what a blank form says instead of an answer
@@ -136,19 +137,46 @@ class Protection(Section):
         return self
 
 
-class Label(Section):
-    column: ColumnName = Field(title="Column", description="Its column, as in schema.yaml.")
-    levels: tuple[Level, ...] = Field(
-        min_length=2,
-        title="Levels",
-        description="Its levels, the reference first, as in schema.yaml.",
+Called = Annotated[Answer, Field(title="Name", description="Its name, as in schema.yaml.")]
+InFile = Annotated[ColumnName, Field(title="Column", description="Its column in the files.")]
+Levels = Annotated[tuple[Level, ...], Field(min_length=2)]
+Meant = Annotated[Answer, Field(title="Meaning", description="What it stands for.")]
+Use = Annotated[Answer, Field(title="Approved use", description="What it may be used for.")]
+FIRST = "Its levels, the reference first"
+
+
+class ApprovedOutcome(Section):
+    name: Called
+    kind: OutcomeKind = Field(title="Kind", description="What its values are.")
+    column: InFile
+    levels: Levels | None = Field(
+        title="Levels", description=f"{FIRST}; how a time to event ends; null for a number."
     )
-    meaning: Answer = Field(title="Meaning", description="What it stands for.")
-    approved_use: Answer = Field(title="Approved use", description="What it may be used for.")
+    horizon: Answer | None = Field(
+        default=None, title="Horizon", description="The longest time to event, with its unit."
+    )
+    meaning: Meant
+    approved_use: Use
+
+
+class ApprovedGroup(Section):
+    name: Called
+    column: InFile
+    levels: Levels = Field(title="Levels", description=f"{FIRST}.")
+    meaning: Meant
+    approved_use: Use
 
 
 class ApprovedVariable(Section, Variable):
     pass
+
+
+class ApprovedCodes(Section):
+    name: Called
+    levels: Levels = Field(title="Codes", description="All codes of the list.")
+    cap: int = Field(
+        ge=1, title="Codes per patient, at most", description="How many of one patient count."
+    )
 
 
 class PublicFacts(Section):
@@ -160,7 +188,13 @@ class PublicFacts(Section):
         min_length=1,
         title="Variables",
         description="As in schema.yaml: name and kind, and unless binary, bounds and bounds_from, "
-        "the source of the bounds, which is never the cohort itself.",
+        "the source of the bounds, which is never the cohort itself; or levels.",
+    )
+    protected: tuple[Answer, ...] | None = Field(
+        default=None,
+        title="Protected combinations",
+        description='A list of the combinations that sampling keeps, as "sex = F and age = 80 and '
+        'over"; null if schema.yaml names none.',
     )
 
 
@@ -275,8 +309,23 @@ class Governance(Section):
     study: Study = Field(title="The study")
     data: Data = Field(title="The data and their approval")
     protection: Protection = Field(title="What is protected")
-    outcome: Label | None = Field(title="The outcome (event)")
-    audit_group: Label | None = Field(title="The audit group (group)")
+    outcomes: tuple[ApprovedOutcome, ...] = Field(
+        title="Outcomes",
+        description="The primary outcome first. Of each: name and column as in schema.yaml; kind "
+        f"({', '.join(get_args(OutcomeKind))}); levels, or null for a number; of a time to event "
+        "also horizon, as 365 days; meaning; approved use. [] if there is none.",
+    )
+    groups: tuple[ApprovedGroup, ...] = Field(
+        title="Groups",
+        description="Of each: name, column and levels as in schema.yaml; meaning; approved use. "
+        "[] if there is none.",
+    )
+    codes: tuple[ApprovedCodes, ...] = Field(
+        default=(),
+        title="Code lists",
+        description="Of each, as in schema.yaml: name, levels (the codes) and cap (how many codes "
+        "of one patient count). [] if there is none.",
+    )
     public_facts: PublicFacts = Field(title="Public facts and where they come from")
     held_back: HeldBack = Field(title="Held back for external validation")
     budget: BudgetLimits = Field(title="The privacy budget")
@@ -288,6 +337,26 @@ class Governance(Section):
         title="Stop rules",
         description="What stops a fit or a release, or withdraws a release, and what is done then.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_of_each(cls, given: Any) -> Any:
+        """A form for a schema with `event` and `group` may say `outcome` and `audit_group`."""
+        if not isinstance(given, dict):
+            return given
+        given = dict(given)
+        for one, many, name in (
+            ("outcome", "outcomes", "event"),
+            ("audit_group", "groups", "group"),
+        ):
+            if one not in given or many in given:
+                continue
+            label = given.pop(one)
+            if isinstance(label, dict):
+                kinds = {"kind": "nominal" if len(label.get("levels") or ()) > 2 else "binary"}
+                label = [{"name": name} | (kinds if one == "outcome" else {}) | label]
+            given[many] = [] if label is None else label
+        return given
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -336,7 +405,7 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-_SHOWN = ("name", "unit", "kind", "bounds", "bounds_from")  # of a variable
+_SHOWN = ("name", "unit", "kind", "levels", "bounds", "bounds_from")  # of a variable
 _HEAD = f"""\
 # Governance form of longsynth. Complete it and have it approved before anyone touches the data.
 #
@@ -354,23 +423,64 @@ def blank_form(schema: Schema | None = None) -> str:
     return "\n".join([_HEAD, *_questions(Governance, known, "")]) + "\n"
 
 
+def outcome_facts(schema: Schema) -> Iterator[dict[str, Any]]:
+    """Yield what a form states of each outcome, but for meaning and use."""
+    for outcome in schema.outcomes:
+        column = _column(schema, outcome.variable, schema.event)
+        facts: dict[str, Any] = {"name": outcome.name, "kind": outcome.kind, "column": column}
+        facts["levels"] = outcome.levels
+        if outcome.kind == "time_to_event" and outcome.variable is not None:
+            longest = schema.variables[outcome.variable].bounds[1]
+            facts["horizon"] = f"{as_typed(longest)} {outcome.unit}"
+        yield facts
+
+
+def group_facts(schema: Schema) -> Iterator[dict[str, Any]]:
+    """Yield what a form states of each group, likewise."""
+    for group in schema.groups:
+        column = _column(schema, group.variable, schema.group)
+        yield {"name": group.name, "column": column, "levels": group.levels}
+
+
+def protected_combinations(schema: Schema) -> tuple[str, ...] | None:
+    if schema.protected is None:
+        return None
+    return tuple(" and ".join(f"{n} = {level}" for n, level in r.items()) for r in schema.protected)
+
+
+def _column(schema: Schema, variable: int | None, label: Labels | None) -> str:
+    if variable is None:
+        return label.column if label else ""
+    return schema.variables[variable].column or schema.variables[variable].name
+
+
 def _from_schema(schema: Schema) -> dict[str, Any]:
-    variables = [
-        {k: v for k, v in variable.model_dump(exclude_unset=True).items() if k in _SHOWN}
-        for variable in schema.variables
-    ]
     return {
-        "outcome": _label(schema.event),
-        "audit_group": _label(schema.group),
-        "public_facts": {"schema_sha256": schema_sha256(schema), "variables": variables},
+        "outcomes": _with_questions(outcome_facts(schema), schema.outcomes),
+        "groups": _with_questions(group_facts(schema), schema.groups),
+        "codes": [{"name": c.name, "levels": list(c.levels), "cap": c.cap} for c in schema.codes],
+        "public_facts": {
+            "schema_sha256": schema_sha256(schema),
+            "variables": [_variable(v) for v in schema.variables],
+            "protected": (rules := protected_combinations(schema)) and list(rules),
+        },
     }
 
 
-def _label(labels: Labels | None) -> dict[str, Any] | None:
-    if labels is None:
-        return None
-    known = {"column": labels.column, "levels": list(labels.levels)}
-    return known | ({"meaning": labels.meaning} if labels.meaning else {})
+def _with_questions(
+    facts: Iterable[dict[str, Any]], entries: Sequence[Outcome | Group]
+) -> list[dict[str, Any]]:
+    return [
+        {what: list(v) if isinstance(v, tuple) else v for what, v in known.items()}
+        | {"meaning": entry.meaning or FILL, "approved_use": FILL}
+        for known, entry in zip(facts, entries, strict=True)
+    ]
+
+
+def _variable(variable: Variable) -> dict[str, Any]:
+    known = variable.model_dump(mode="json", exclude_unset=True)
+    dropped = ("bounds", "bounds_from") if variable.levels else ()  # they follow from the levels
+    return {k: known[k] for k in _SHOWN if known.get(k) and k not in dropped}
 
 
 def _questions(model: type[BaseModel], known: dict[str, Any], indent: str) -> Iterator[str]:
@@ -381,9 +491,7 @@ def _questions(model: type[BaseModel], known: dict[str, Any], indent: str) -> It
             yield f"\n# {field.title}"
         for line in wrap(field.description or "", 98 - len(indent)):
             yield f"{indent}# {line}"
-        if inner and name in known and known[name] is None:
-            yield f"{indent}{name}: null  # the schema has none"
-        elif inner and kind is not tuple:
+        if inner and kind is not tuple:
             yield f"{indent}{name}:"
             yield from _questions(inner, known.get(name, {}), indent + "  ")
         else:
@@ -392,8 +500,10 @@ def _questions(model: type[BaseModel], known: dict[str, Any], indent: str) -> It
 
 
 def _blank(inner: Any, kind: Any, parts: tuple[Any, ...], *, optional: bool) -> Any:
-    if inner:
-        asked = (n for n in inner.model_fields if inner is not ApprovedVariable or n in _SHOWN)
+    if inner and not optional:
+        fields = inner.model_fields.items()
+        shown = (n for n in _SHOWN if n != "levels")  # most variables have bounds
+        asked = shown if inner is ApprovedVariable else (n for n, f in fields if f.is_required())
         return [dict.fromkeys(asked, FILL)]
     if kind is Literal and len(parts) == 1:
         return parts[0]
@@ -406,7 +516,7 @@ def _is_model(part: object) -> bool:
 
 def _answer(key: str, value: Any, indent: str) -> Iterator[str]:
     """Yield the key and its answer. A list of mappings takes one line for each key."""
-    if not (isinstance(value, list) and isinstance(value[0], dict)):
+    if not (isinstance(value, list) and value and isinstance(value[0], dict)):
         yield f"{key} {_flow(value)}"
         return
     yield key

@@ -1,21 +1,33 @@
 """Check a fit or a release against its governance form, and name every departure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import chain, combinations
+from typing import Any
 
 from longsynth.bundle import Bundle
-from longsynth.govern.form import Form, Label
+from longsynth.govern.form import (
+    ApprovedCodes,
+    ApprovedGroup,
+    ApprovedOutcome,
+    ApprovedVariable,
+    Form,
+    group_facts,
+    outcome_facts,
+    protected_combinations,
+)
 from longsynth.govern.provenance import is_among
 from longsynth.privacy.budget import Budget
 from longsynth.release.folder import Release
-from longsynth.schema.columns import Labels
 from longsynth.schema.constants import SET_BY_RULE, Constants
 from longsynth.schema.file import schema_sha256
 from longsynth.schema.schema import Schema
-from longsynth.schema.variable import Variable
 from longsynth.system.errors import Code, Finding, Refused
 from longsynth.system.text import as_typed, shortened
+
+Named = ApprovedOutcome | ApprovedGroup | ApprovedCodes | ApprovedVariable
+CODE_FACTS = ("name", "levels", "cap")  # what a form states of each
+VARIABLE_FACTS = ("name", "kind", "bounds", "bounds_from", "levels")
 
 
 def allows(
@@ -110,18 +122,25 @@ def schema_departures(form: Form, schema: Schema, hashes: Sequence[str] = ()) ->
 
 def _schema_departures(form: Form, schema: Schema, hashes: Sequence[str]) -> Iterator[str]:
     says = form.says
-    yield from _label_departures("outcome", says.outcome, schema.event)
-    yield from _label_departures("audit_group", says.audit_group, schema.group)
-    approved = {v.name: v for v in says.public_facts.variables}
-    present = {v.name: v for v in schema.variables}
-    place = "public_facts.variables"
-    for name, variable in present.items():
-        if name in approved:
-            yield from _variable_departures(f"{place}: {name}", approved[name], variable)
-        else:
-            yield f"{place}: the schema has {name}, which is not approved."
-    for name in (name for name in approved if name not in present):
-        yield f"{place}: {name} is approved, but the schema lacks it."
+    facts = says.public_facts
+    yield from _departures("outcomes", says.outcomes, outcome_facts(schema))
+    yield from _departures("groups", says.groups, group_facts(schema))
+    codes = ({what: getattr(c, what) for what in CODE_FACTS} for c in schema.codes)
+    yield from _departures("codes", says.codes, codes)
+    stated = "protected" in facts.model_fields_set  # earlier forms leave it to the hash
+    if stated and facts.protected != (here := protected_combinations(schema)):
+        told = f"the schema has {_told(here)}; approved is {_told(facts.protected)}"
+        yield f"public_facts.protected: {told}."
+    levelled = {v.name for v in facts.variables if v.levels is not None}
+    variables = (
+        {
+            what: getattr(v, what)
+            for what in VARIABLE_FACTS
+            if what != "levels" or v.name in levelled
+        }
+        for v in schema.variables
+    )
+    yield from _departures("public_facts.variables", facts.variables, variables)
     for site in says.held_back.sites:
         if site in schema.sites:
             yield f"held_back.sites: {site} is held back, but the schema names it."
@@ -133,26 +152,28 @@ def _schema_departures(form: Form, schema: Schema, hashes: Sequence[str]) -> Ite
         yield f"public_facts.schema_sha256: the schema's is {hashes[0]}, {why}."
 
 
-def _label_departures(place: str, approved: Label | None, labels: Labels | None) -> Iterator[str]:
-    if labels is None or approved is None:
-        if labels or approved:
-            one, other = ("approves none", "has one") if labels else ("approves one", "has none")
-            yield f"{place}: the form {one}, and the schema {other}."
-        return
-    if labels.column != approved.column:
-        yield f"{place}.column: the schema uses {labels.column}; approved is {approved.column}."
-    if labels.levels != approved.levels:
-        here, wanted = ", ".join(labels.levels), ", ".join(approved.levels)
-        yield f"{place}.levels: the schema has {here}; approved are {wanted}, in this order."
+def _departures(
+    place: str, approved: Sequence[Named], present: Iterable[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Compare what the schema states of each outcome, group, list or variable, by its name."""
+    listed = {entry.name: entry for entry in approved}
+    for facts in present:
+        name = facts["name"]
+        if (entry := listed.pop(name, None)) is None:
+            yield f"{place}: the schema has {name}, which is not approved."
+            continue
+        for what, here in facts.items():
+            if here != (wanted := getattr(entry, what)):
+                told = f"{what} {_told(here)}; approved is {_told(wanted)}"
+                yield f"{place}: {name}: the schema has {told}."
+    for name in listed:
+        yield f"{place}: {name} is approved, but the schema lacks it."
 
 
-def _variable_departures(place: str, approved: Variable, variable: Variable) -> Iterator[str]:
-    for what in ("kind", "bounds", "bounds_from"):
-        here, wanted = getattr(variable, what), getattr(approved, what)
-        if what == "bounds":
-            here, wanted = (f"[{as_typed(low)}, {as_typed(high)}]" for low, high in (here, wanted))
-        if here != wanted:
-            yield f"{place}: the schema has {what} {here}; approved is {wanted}."
+def _told(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(v if isinstance(v, str) else as_typed(v) for v in value)}]"
+    return "none" if value is None else str(value)
 
 
 def _fit_departures(

@@ -204,7 +204,7 @@ def protected_facts(schema: Schema) -> str:
         return "group, event and site"
     said = {"outcomes": outcomes, "groups": groups}
     named = (f"{what} ({markdown(', '.join(names))})" for what, names in said.items() if names)
-    return f"{'; '.join(named)}; and site"
+    return f"{', '.join(named)} and site"
 
 
 def statement(bundle: Bundle, provenance: Provenance) -> str:

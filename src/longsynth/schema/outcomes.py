@@ -22,6 +22,8 @@ from longsynth.system.yaml_text import FrozenModel, InvalidField
 
 FEW = 60  # a count with at most so many values has a level for each
 Kind = Literal["binary", "categorical", "ordinal", "count", "continuous", "time_to_event"]
+# What an entry becomes: a categorical outcome is nominal, and a count ordinal or continuous.
+OutcomeKind = Literal["binary", "nominal", "ordinal", "continuous", "time_to_event"]
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -238,7 +240,7 @@ class Outcome:
     """An outcome of a schema, wherever it is kept: in the label `event`, or in static variables."""
 
     name: str
-    kind: Literal["binary", "nominal", "ordinal", "continuous", "time_to_event"]
+    kind: OutcomeKind
     primary: bool
     levels: tuple[str, ...] | None  # of a time to event: how it ended, censored first
     unit: str = ""

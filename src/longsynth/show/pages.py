@@ -79,9 +79,13 @@ def sections(says: Governance) -> Iterator[FormSection]:
         answer, title = getattr(says, name), field.title or name
         if isinstance(answer, BaseModel):
             yield _section(title, answer)
+        elif isinstance(answer, tuple) and answer:
+            fields = type(answer[0]).model_fields.items()
+            columns = {n: f.title or n for n, f in fields if any(getattr(a, n) for a in answer)}
+            rows = tuple(tuple(_cell(getattr(a, name)) for name in columns) for a in answer)
+            yield FormSection(title, columns=tuple(columns.values()), rows=rows)
         elif isinstance(answer, tuple):
-            columns = tuple(f.title or n for n, f in type(answer[0]).model_fields.items())
-            yield FormSection(title, columns=columns, rows=tuple(map(_cells, answer)))
+            yield FormSection(title, answers=((title, ("none",)),))
 
 
 def _section(title: str, section: BaseModel) -> FormSection:
@@ -93,22 +97,25 @@ def _section(title: str, section: BaseModel) -> FormSection:
             variables = tuple(map(_variable, answer))
         else:
             answers.append((field.title or name, _answers(answer)))
-    columns = ("Variable", "Kind", "Bounds", "Where they come from") if variables else ()
+    columns = ("Variable", "Kind", "Bounds or levels", "Where they come from") if variables else ()
     return FormSection(title, tuple(answers), columns, variables)
 
 
 def _variable(variable: ApprovedVariable) -> tuple[str, ...]:
     low, high = variable.bounds
     bounds = f"{as_typed(low)} – {as_typed(high)} {variable.unit}".strip()
+    bounds = _cell(variable.levels) if variable.levels else bounds
     source = variable.bounds_from or ("0 or 1" if variable.kind == "binary" else "")
     return (variable.name, variable.kind, bounds, source)
 
 
-def _cells(item: BaseModel) -> tuple[str, ...]:
-    return tuple(_answers(getattr(item, name))[0] for name in type(item).model_fields)
+def _cell(answer: Any) -> str:
+    return "–" if answer is None else ", ".join(_answers(answer))
 
 
 def _answers(answer: Any) -> tuple[str, ...]:
+    if answer is None:
+        return ("as the schema's default",)
     if isinstance(answer, tuple):
         parts = tuple(_answers(part)[0] for part in answer) or ("none",)
         return (", ".join(parts),) if sum(map(len, parts)) <= ONE_LINE else parts

@@ -112,16 +112,14 @@ def _labels(schema: Schema) -> dict[str, Labels]:
 def _codes(schema: Schema) -> Iterator[dict[str, object]]:
     texts = {START: "start of the record, on a made-up day", WEIGHT: "weight in the population"}
     for what, labels in _labels(schema.canonical()).items():
-        texts |= {
-            f"{what.upper()}//{level}": labels.meaning or labels.name or what
-            for level in labels.levels
-        }
+        told = ": ".join(filter(None, (labels.name, labels.meaning))) or what
+        texts |= {f"{what.upper()}//{level}": told for level in labels.levels}
     for v in schema.variables:
         codes = [f"{v.name}//{level}" for level in v.levels] if v.levels else [code_of(v)]
         texts |= {code: f"{v.name} {v.unit}".strip() for code in codes}
     for listed in schema.codes:
-        told = listed.meanings
-        texts |= {f"{listed.name}//{c}": told.get(c) or listed.name for c in listed.levels}
+        meanings = listed.meanings
+        texts |= {f"{listed.name}//{c}": meanings.get(c) or listed.name for c in listed.levels}
     for code, description in texts.items():
         yield {"code": code, "description": description, "parent_codes": None}
 
