@@ -173,8 +173,8 @@ class _Tables:
         parts["observation_period"] = [
             {
                 "person_id": ids,
-                "observation_period_start_date": self._days(0 * last),
-                "observation_period_end_date": self._days(last),
+                "observation_period_start_date": self._at("", 0 * last)["_date"],
+                "observation_period_end_date": self._at("", last)["_date"],
                 "period_type_concept_id": RECORDED,
             }
         ]
@@ -311,9 +311,6 @@ class _Tables:
             f"{name}_date": stamps.astype("datetime64[D]"),
             f"{name}_datetime": stamps.astype("datetime64[us]"),
         }
-
-    def _days(self, seconds: Ints) -> Any:
-        return self._at("", seconds)["_date"]
 
     def _table(self, name: str, parts: list[Columns]) -> pa.Table:
         """One table of the model from rows that have some of its columns."""

@@ -117,11 +117,11 @@ def _check(target: Target) -> None:
     _check_system(target.place, source)
 
 
-def _check_system(place: str, codes: Codes) -> None:
+def _check_system(where: str, codes: Codes) -> None:
     if codes.codes and not codes.pattern and not any("|" in code for code in codes.codes):
         raise CohortError(
             Code.MAPPING_UNUSABLE,
-            f"{place}: its codes have no system.",
+            f"{where}: its codes have no system.",
             "Write system|code, for example http://loinc.org|8867-4.",
         )
 
@@ -272,13 +272,13 @@ def _keys(keys: Iterable[str], wanted: Wanted, lists: set[int]) -> Iterator[Key]
     codes, that coding is the value, unless the resource has a value of its own."""
     for key in keys:
         kind, *lines = key.split("\n")
-        for number, (of, codes) in wanted.items():
+        for target, (of, codes) in wanted.items():
             named = [(line, matches(line, codes)) for line in lines] if of == kind else []
             match = next(((line, groups) for line, groups in named if groups), None)
             if match is not None:
                 line, (unit, raw) = match
-                own = line if number in lists and kind != "Observation" else None
-                yield key, number, unit, raw or own
+                own = line if target in lists and kind != "Observation" else None
+                yield key, target, unit, raw or own
 
 
 def _openers(start: Moment, targets: Iterable[Target]) -> str:
@@ -313,7 +313,11 @@ def _people(session: Any, targets: Iterable[Target]) -> None:
         for t in labels
         if t.codes.column.startswith("Encounter.")
     )
-    columns = "".join(f", {_label(t)} AS c{t.number}" for t in labels)
+    columns = "".join(
+        f", {level(raw, t) if t.levels else f'TRY_CAST({raw} AS DOUBLE)'} AS c{t.number}"
+        for t in labels
+        for raw in [f"l{t.number}"]
+    )
     born = moment("birth")
     session.run(f"""
         CREATE TEMP TABLE people AS
@@ -322,10 +326,3 @@ def _people(session: Any, targets: Iterable[Target]) -> None:
         FROM patients AS p LEFT JOIN moments AS m ON m.id = p.id
         LEFT JOIN (SELECT id, clock {inner} FROM encounters WHERE NOT gone GROUP BY id, clock) AS e
         ON e.id = p.id AND e.clock = m.start""")
-
-
-def _label(target: Target) -> str:
-    raw = f"l{target.number}"
-    if target.levels is not None:
-        return level(raw, target)
-    return f"TRY_CAST({raw} AS DOUBLE)"
