@@ -7,8 +7,7 @@ what is marked.
 from collections.abc import Iterator
 from pathlib import Path
 
-import yaml
-
+from longsynth.reading.first_recipe import flow
 from longsynth.reading.formats.fhir.resources import Export, codings, find_files
 from longsynth.reading.session import Session
 from longsynth.schema.catalogue import Known, catalogue
@@ -40,18 +39,18 @@ def first_map(source: Path, name: str = "my cohort") -> str:
             "no Observation of the export has a LOINC code that the catalogue knows.",
             "Write the mapping by hand: docs/fhir.md has an example.",
         )
-    return "\n".join([HEAD + f"name: {_flow(name)}", *_lines(known, units, classes)]) + "\n"
+    return "\n".join([HEAD + f"name: {flow(name)}", *_lines(known, units, classes)]) + "\n"
 
 
 def _units(export: Export) -> dict[str, set[str]]:
     """The LOINC codes of Observations and their components, each with its units."""
     unit = "coalesce({0}.valueQuantity.code, {0}.valueQuantity.unit)"
-    rows = export.session.rows(f"""
+    pairs = export.session.rows(f"""
         SELECT DISTINCT {codings("code")}, {unit.format("r")} FROM {export.rows("Observation")} AS r
         UNION SELECT DISTINCT {codings("c.code")}, {unit.format("c")}
         FROM (SELECT unnest(component) AS c FROM {export.rows("Observation")})""")
     units: dict[str, set[str]] = {}
-    for lines, named in rows:
+    for lines, named in pairs:
         for coding in (lines or "").split("\n"):
             system, _, code = coding.partition("|")
             if system == LOINC:
@@ -60,10 +59,10 @@ def _units(export: Export) -> dict[str, set[str]]:
 
 
 def _classes(export: Export) -> list[str]:
-    rows = export.session.rows(f"""
+    pairs = export.session.rows(f"""
         SELECT DISTINCT "class".code FROM {export.rows("Encounter")} WHERE "class".system = '{ACT}'
         """)
-    return sorted(code for (code,) in rows if code in STAYS)
+    return sorted(code for (code,) in pairs if code in STAYS)
 
 
 def _lines(known: list[Known], units: dict[str, set[str]], classes: list[str]) -> Iterator[str]:
@@ -88,7 +87,7 @@ def _lines(known: list[Known], units: dict[str, set[str]], classes: list[str]) -
         facts = entry.variable.model_dump(mode="json", exclude_defaults=True)
         codes = [code for code in entry.loinc if code in units]
         facts["source"] = {"codes": [f"{LOINC}|{code}" for code in codes]}
-        yield f"  - {_flow(facts)}{_remark(entry, set().union(*(units[c] for c in codes)))}"
+        yield f"  - {flow(facts)}{_remark(entry, set().union(*(units[c] for c in codes)))}"
     if rest := [entry.variable.name for entry in known[MOST:]]:
         yield f"# The export also has {', '.join(rest)}."
 
@@ -104,10 +103,3 @@ def _remark(entry: Known, units: set[str]) -> str:
     free = "a unit that is not known"  # braces hold free text
     named = [unit if is_unit(unit) and "{" not in unit else free for unit in others]
     return f"  # CHECK: values in {', '.join(dict.fromkeys(named))} will be left out"
-
-
-def _flow(value: object) -> str:
-    text = yaml.safe_dump(
-        value, default_flow_style=True, allow_unicode=True, width=10_000, sort_keys=False
-    )
-    return text.removesuffix("\n...\n").strip()

@@ -83,7 +83,7 @@ def first_recipe(paths: Sequence[Path], name: str = "my cohort") -> str:
         )
     means_something = {word.casefold() for word in draft.written}
     nothing = (word for word in words["missing"] if word.casefold() not in means_something)
-    missing = ", ".join(map(_flow, nothing))
+    missing = ", ".join(map(flow, nothing))
     others = [f"  # {e.sentence()}: not used, as no column has patient ids" for e in unused]
     lines = [HEAD + f"missing: [{missing}]", *_record(name, draft), "tables:", *tables, *others]
     return "\n".join(lines) + "\n"
@@ -91,12 +91,12 @@ def first_recipe(paths: Sequence[Path], name: str = "my cohort") -> str:
 
 def _record(name: str, draft: _Draft) -> Iterator[str]:
     yield "record:"
-    yield f"  name: {_flow(name)}"
+    yield f"  name: {flow(name)}"
     yield "  slots: 14         # CHECK: visits or time points kept of each patient, the first ones"
     yield "  max_gap: 8760     # CHECK: hours between two of them, at most; more is clipped"
     yield "  length: variable  # or full, if every patient has all slots"
     for label, levels in draft.labels.items():
-        yield f"  {label}: {{column: {label}, levels: {_flow(list(levels))}}}"
+        yield f"  {label}: {{column: {label}, levels: {flow(list(levels))}}}"
     yield "  variables:"
     for entry in draft.variables.values():
         facts = entry.variable.model_dump(mode="json", exclude_defaults=True)
@@ -106,26 +106,26 @@ def _record(name: str, draft: _Draft) -> Iterator[str]:
         if step := draft.steps.get(entry.variable.name):
             facts["resolution"] = step
             mark = f"  # CHECK: is it recorded in steps of {step:g}? Cells have no more digits"
-        yield f"    - {_flow(facts)}{mark}"
+        yield f"    - {flow(facts)}{mark}"
 
 
 def _table(export: Export, draft: _Draft, words: dict[str, Any]) -> Iterator[str]:
     draft.decimal = export.marks.decimal
-    yield f"  - files: {_flow(export.path.name)}"
+    yield f"  - files: {flow(export.path.name)}"
     yield f"    form: {export.form}"
     if export.form == "csv":
         yield f"    encoding: {export.encoding}"
-        yield f"    separator: {_flow(export.separator)}"
+        yield f"    separator: {flow(export.separator)}"
     if export.sheet:
-        yield f"    sheet: {_flow(export.sheet)}"
+        yield f"    sheet: {flow(export.sheet)}"
     if export.form != "parquet":
         yield f"    header: {export.header}"
     if export.form == "csv":
         decimal, thousands, clear = export.marks
         unclear = "" if clear else "  # FILL IN: '.' or ','; numbers such as 1,250 fit both"
-        yield f"    decimal: {_flow(decimal)}{unclear}"
+        yield f"    decimal: {flow(decimal)}{unclear}"
         if thousands:
-            yield f"    thousands: {_flow(thousands)}{'' if clear else '  # remove it, if so'}"
+            yield f"    thousands: {flow(thousands)}{'' if clear else '  # remove it, if so'}"
     yield "    duplicates: drop  # rows that are the same in every column"
     yield "    columns:"
     used: set[str] = set()
@@ -145,7 +145,7 @@ def _table(export: Export, draft: _Draft, words: dict[str, Any]) -> Iterator[str
             facts.pop("unit", None)
         _note_steps(facts, draft)
         previous = column
-        yield f"      {_flow(column)}: {_flow(facts)}{note}"
+        yield f"      {flow(column)}: {flow(facts)}{note}"
     if long:
         yield "    names:  # what the column with use: name calls each variable; others are ignored"
         yield from _names(export, long, draft, words)
@@ -187,7 +187,7 @@ def _names(
                 note = ""
             else:
                 _note_steps(facts, draft)
-            yield f"      {_flow(name)}: {_flow(facts)}{note}"
+            yield f"      {flow(name)}: {flow(facts)}{note}"
 
 
 def _note_steps(facts: dict[str, Any], draft: _Draft) -> None:
@@ -315,7 +315,7 @@ def _unit_column_after(column: str, export: Export, words: dict[str, Any]) -> st
     return after[0] if after and _is_unit_column(after[0], export.cells[after[0]], words) else ""
 
 
-def _flow(value: object) -> str:
+def flow(value: object) -> str:
     text = yaml.safe_dump(
         value, default_flow_style=True, allow_unicode=True, width=10_000, sort_keys=False
     )

@@ -85,7 +85,7 @@ def _write(start: date, folder: Path, schema: Schema, chunks: Iterable[Trajector
 
 
 def _resources(clinical: Clinical, chunk: Trajectories, first: int) -> Iterator[Resource]:
-    ids = [f"p{number}" for number in range(first, first + chunk.patients)]
+    ids = [f"p{count}" for count in range(first, first + chunk.patients)]
     last, sex = clinical.last_second(chunk), clinical.sex(chunk)
     births = clinical.birth(chunk).astype("datetime64[D]")
     weight = getattr(chunk, "weight", np.ones(chunk.patients))
@@ -115,10 +115,10 @@ def _resources(clinical: Clinical, chunk: Trajectories, first: int) -> Iterator[
         codes = [{"system": LOINC, "code": match.loinc[0]}] if match and match.loinc else []
         codes.append({"system": OWN, "code": events.name})
         levels: list[Any] = events.level or [None] * len(events.value)
-        cells = zip(events.patient, events.second, events.value, levels, strict=True)
-        for n, (who, second, number, level) in enumerate(cells):
+        entries = zip(events.patient, events.second, events.value, levels, strict=True)
+        for n, (who, second, measure, level) in enumerate(entries):
             key, at = f"v{v}-{first}-{n}", int(second)
-            measured = _value(events.unit, number, level)
+            measured = _value(events.unit, measure, level)
             yield _observation(clinical, key, ids[who], at, codes, measured)
     canonical = clinical.schema.canonical()
     for what in LABELS:

@@ -132,7 +132,7 @@ def omop_schema(schema: Schema) -> Schema:
 
 
 def _label_sources(clinical: Clinical) -> dict[str, Source]:
-    """Where the labels are: in the model's own tables if these have a place for them, else among
+    """Where the labels are: in the model's own tables if these have room for them, else among
     the observations. A single site is nowhere."""
     places = {
         what: Source(codes=(f"longsynth {what}",), table="observation")
@@ -173,14 +173,14 @@ class _Tables:
         parts["observation_period"] = [
             {
                 "person_id": ids,
-                "observation_period_start_date": self._days(0 * last),
-                "observation_period_end_date": self._days(last),
+                "observation_period_start_date": self._at("", 0 * last)["_date"],
+                "observation_period_end_date": self._at("", last)["_date"],
                 "period_type_concept_id": RECORDED,
             }
         ]
         parts["visit_occurrence"] = [visits]
-        for place, rows in self._observed(chunk, ids, visit_of):
-            parts[place].append(rows)
+        for table, entries in self._observed(chunk, ids, visit_of):
+            parts[table].append(entries)
         happened = np.flatnonzero(chunk.event > 0)
         ends = {"person_id": ids[happened]}
         if self.clinical.deadly:
@@ -200,7 +200,7 @@ class _Tables:
                 }
             ]
         weights = {"person_id": ids, "weight": getattr(chunk, "weight", np.ones(chunk.patients))}
-        return {name: self._table(name, rows) for name, rows in parts.items()} | {
+        return {name: self._table(name, entries) for name, entries in parts.items()} | {
             WEIGHTS: pa.table(weights, schema=arrow_schema(WEIGHTS))
         }
 
@@ -254,14 +254,14 @@ class _Tables:
 
         begin = visits[1] * 86_400
         until = last if stays else begin + 86_399
-        rows = {
+        entries = {
             "person_id": ids[visits[0]],
             "visit_concept_id": INPATIENT if stays else OUTPATIENT,
             "visit_type_concept_id": RECORDED,
             **self._at("visit_start", begin),
             **self._at("visit_end", until),
         }
-        return rows, visit_of
+        return entries, visit_of
 
     def _observed(
         self, chunk: Trajectories, ids: Ints, visit_of: Any
@@ -312,29 +312,26 @@ class _Tables:
             f"{name}_datetime": stamps.astype("datetime64[us]"),
         }
 
-    def _days(self, seconds: Ints) -> Any:
-        return self._at("", seconds)["_date"]
-
     def _table(self, name: str, parts: list[Columns]) -> pa.Table:
         """One table of the model from rows that have some of its columns."""
         schema = arrow_schema(name)
         tables = []
         for part in parts:
-            rows = len(next(iter(part.values())))
+            entries = len(next(iter(part.values())))
             own = dict(part)
             if name in COUNTED:
-                own[COUNTED[name]] = np.arange(self._next[name], self._next[name] + rows)
-                self._next[name] += rows
-            arrays = [_array(own.get(f.name), f.type, rows) for f in schema]
+                own[COUNTED[name]] = np.arange(self._next[name], self._next[name] + entries)
+                self._next[name] += entries
+            arrays = [_array(own.get(f.name), f.type, entries) for f in schema]
             tables.append(pa.table(arrays, schema=schema))
         return pa.concat_tables(tables) if tables else schema.empty_table()
 
 
-def _array(cells: Any, kind: pa.DataType, rows: int) -> pa.Array:
+def _array(cells: Any, kind: pa.DataType, entries: int) -> pa.Array:
     if cells is None:
-        return pa.nulls(rows, kind)
+        return pa.nulls(entries, kind)
     if isinstance(cells, int | str):
-        return pa.repeat(pa.scalar(cells, kind), rows)
+        return pa.repeat(pa.scalar(cells, kind), entries)
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "M":
         return pa.array(cells).cast(kind)
     return pa.array(cells, kind, from_pandas=True)
@@ -386,8 +383,8 @@ def _sql(start: date, folder: Path, schema: Schema, chunks: Iterable[Trajectorie
 def _inserts(name: str, table: pa.Table) -> Iterator[str]:
     there = [c for c in table.column_names if table[c].null_count < len(table)]
     for batch in table.select(there).to_batches(1000):
-        rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-        lines = ",\n".join(f"({', '.join(map(_literal, row))})" for row in rows)
+        entries = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        lines = ",\n".join(f"({', '.join(map(_literal, row))})" for row in entries)
         yield f"INSERT INTO {name} ({', '.join(there)}) VALUES\n{lines};\n"
 
 

@@ -69,7 +69,7 @@ def prepare(request: Request) -> Prepared:
     request.step("finding resources")
     export = find_files(Path(request.source), session)
     request.step("reading Patient resources")
-    patients = export.read("Patient", _patient_cells(targets))
+    listed = export.read("Patient", _patient_cells(targets))
     kinds = [kind for kind in COLUMNS if kind in {of for of, _ in wanted.values()}]
     encounters = _encounters(export, targets, request)
     parts = []
@@ -79,8 +79,8 @@ def prepare(request: Request) -> Prepared:
             parts += _events(export, kind)
     session.run(f"CREATE TEMP TABLE encounters AS {encounters}")
     parts += _encounter_events() if "Encounter" in kinds else []
-    rows = " UNION ALL ".join(f"SELECT * FROM ({part})" for part in parts)
-    session.run(f"CREATE VIEW all_events AS {rows}")
+    kept = " UNION ALL ".join(f"SELECT * FROM ({part})" for part in parts)
+    session.run(f"CREATE VIEW all_events AS {kept}")
     session.run("""
         CREATE VIEW events AS SELECT id, clock, key, number, raw, unit
         FROM all_events WHERE NOT absent AND NOT gone""")
@@ -91,7 +91,7 @@ def prepare(request: Request) -> Prepared:
     lists = {t.number for t in targets if t.coded}
     register_keys(session, _keys(keys, wanted, lists))
     request.step("finding the start of each record")
-    session.run(f"CREATE TEMP TABLE patients AS SELECT * FROM {patients}")
+    session.run(f"CREATE TEMP TABLE patients AS SELECT * FROM {listed}")
     define_moments(session, _openers(layout.start, targets), _closers(layout.end), layout.end.hours)
     _people(session, targets)
     return Prepared(by_code, notes=notes, with_units=True)
@@ -117,11 +117,11 @@ def _check(target: Target) -> None:
     _check_system(target.place, source)
 
 
-def _check_system(place: str, codes: Codes) -> None:
+def _check_system(where: str, codes: Codes) -> None:
     if codes.codes and not codes.pattern and not any("|" in code for code in codes.codes):
         raise CohortError(
             Code.MAPPING_UNUSABLE,
-            f"{place}: its codes have no system.",
+            f"{where}: its codes have no system.",
             "Write system|code, for example http://loinc.org|8867-4.",
         )
 
@@ -169,17 +169,17 @@ def _encounters(export: Export, targets: Iterable[Target], request: Request) -> 
     request.step("reading Encounter resources")
     labels = [t for t in targets if t.codes.column.startswith("Encounter.")]
     named = "".join(f", {LABELS[t.codes.column]} AS l{t.number}" for t in labels)
-    kept = "".join(f", l{t.number}" for t in labels)
+    names = "".join(f", l{t.number}" for t in labels)
     lists = f"""[coalesce("class".system, '') || '|' || "class".code]
         || coalesce([{codings("t")} FOR t IN type], [])"""
-    rows = export.read(
+    kept = export.read(
         "Encounter",
         f"""{target_id("subject.reference")} AS id, {hours('period."start"')} AS clock,
         {hours('period."end"')} AS until, array_to_string({lists}, chr(10)) AS codes,
         {codings("hospitalization.dischargeDisposition")} AS disposition,
         partOf.reference IS NOT NULL AS inner_stay, {_gone("Encounter")} AS gone {named}""",
     )
-    return f"SELECT rid, id, clock, until, codes, disposition, inner_stay, gone {kept} FROM {rows}"
+    return f"SELECT rid, id, clock, until, codes, disposition, inner_stay, gone {names} FROM {kept}"
 
 
 def _gone(kind: str) -> str:
@@ -221,40 +221,40 @@ def _events(export: Export, kind: str) -> list[str]:
         cells["parts"] = f"CASE WHEN component IS NOT NULL THEN [{{{each}}} FOR c IN component] END"
     time = f"coalesce({', '.join(TIMES[kind])})"
     listed = ", ".join(f"{cell} AS {name}" for name, cell in cells.items())
-    rows = export.read(
+    kept = export.read(
         kind,
         f"""{target_id("subject.reference")} AS id, {hours(time)} AS clock, {_gone(kind)} AS gone,
         CASE WHEN {time} IS NULL THEN {target_id(f"{encounter}.reference")} END AS eid, {listed}""",
     )
-    rows = f"{rows} AS r LEFT JOIN encounters AS n ON n.rid = r.eid"
+    kept = f"{kept} AS r LEFT JOIN encounters AS n ON n.rid = r.eid"
     codes = "r.codes"
     if medication:
         named = export.read("Medication", f"{codings('code')} AS codes")
-        rows += f" LEFT JOIN {named} AS m ON m.rid = r.medication AND r.codes IS NULL"
+        kept += f" LEFT JOIN {named} AS m ON m.rid = r.medication AND r.codes IS NULL"
         codes = "coalesce(r.codes, m.codes, '')"
     when = f"r.id, coalesce(r.clock, n.clock) AS clock, {literal(kind)} || chr(10) || "
-    own = f"SELECT {when} {codes} AS key, number, raw, unit, absent, r.gone FROM {rows}"
+    own = f"SELECT {when} {codes} AS key, number, raw, unit, absent, r.gone FROM {kept}"
     if not observation:
         return [own]
     parts = f"""SELECT {when} p.codes AS key, p.number, p.raw, p.unit, p.absent, r.gone
-        FROM (SELECT id, clock, eid, gone, unnest(parts) AS p FROM {rows.partition(" AS r ")[0]}
+        FROM (SELECT id, clock, eid, gone, unnest(parts) AS p FROM {kept.partition(" AS r ")[0]}
               WHERE parts IS NOT NULL) AS r LEFT JOIN encounters AS n ON n.rid = r.eid"""
     return [own, parts]
 
 
 def _keys_and_notes(export: Export) -> tuple[list[str], dict[str, Any]]:
     """The keys of all events, and what is left out before any of them is matched. Raw facts."""
-    rows = export.session.rows("""
+    kept = export.session.rows("""
         SELECT key, count(*) FILTER (NOT absent AND NOT gone),
                count(*) FILTER (absent AND NOT gone), count(*) FILTER (gone)
         FROM all_events GROUP BY key""")
     notes = {
         "older_versions_of_resources": export.repeated,
-        "events_without_a_value_for_a_stated_reason": sum(row[2] for row in rows),
-        "events_entered_in_error_or_not_done": sum(row[3] for row in rows),
+        "events_without_a_value_for_a_stated_reason": sum(row[2] for row in kept),
+        "events_entered_in_error_or_not_done": sum(row[3] for row in kept),
         "files_that_are_not_read": export.unused,
     }
-    return [key for key, there, *_ in rows if key is not None and there], notes
+    return [key for key, there, *_ in kept if key is not None and there], notes
 
 
 def _require_systems(keys: Iterable[str]) -> None:
@@ -272,13 +272,13 @@ def _keys(keys: Iterable[str], wanted: Wanted, lists: set[int]) -> Iterator[Key]
     codes, that coding is the value, unless the resource has a value of its own."""
     for key in keys:
         kind, *lines = key.split("\n")
-        for number, (of, codes) in wanted.items():
+        for target, (of, codes) in wanted.items():
             named = [(line, matches(line, codes)) for line in lines] if of == kind else []
             match = next(((line, groups) for line, groups in named if groups), None)
             if match is not None:
                 line, (unit, raw) = match
-                own = line if number in lists and kind != "Observation" else None
-                yield key, number, unit, raw or own
+                own = line if target in lists and kind != "Observation" else None
+                yield key, target, unit, raw or own
 
 
 def _openers(start: Moment, targets: Iterable[Target]) -> str:
@@ -313,7 +313,11 @@ def _people(session: Any, targets: Iterable[Target]) -> None:
         for t in labels
         if t.codes.column.startswith("Encounter.")
     )
-    columns = "".join(f", {_label(t)} AS c{t.number}" for t in labels)
+    columns = "".join(
+        f", {level(raw, t) if t.levels else f'TRY_CAST({raw} AS DOUBLE)'} AS c{t.number}"
+        for t in labels
+        for raw in [f"l{t.number}"]
+    )
     born = moment("birth")
     session.run(f"""
         CREATE TEMP TABLE people AS
@@ -322,10 +326,3 @@ def _people(session: Any, targets: Iterable[Target]) -> None:
         FROM patients AS p LEFT JOIN moments AS m ON m.id = p.id
         LEFT JOIN (SELECT id, clock {inner} FROM encounters WHERE NOT gone GROUP BY id, clock) AS e
         ON e.id = p.id AND e.clock = m.start""")
-
-
-def _label(target: Target) -> str:
-    raw = f"l{target.number}"
-    if target.levels is not None:
-        return level(raw, target)
-    return f"TRY_CAST({raw} AS DOUBLE)"

@@ -122,18 +122,18 @@ class Export:
 
     def read(self, kind: str, cells: str) -> str:
         """Keep cells of all resources of a type. Return SQL for those of their newest versions."""
-        rows = f"fhir_{kind}"
+        kept = f"fhir_{kind}"
         query = f"""SELECT id AS rid, "resourceType" IS DISTINCT FROM {literal(kind)} AS other,
             meta.lastUpdated AS changed, TRY_CAST(meta.versionId AS BIGINT) AS version,
             {cells} FROM {self.rows(kind)} AS r"""
         try:
-            self.session.run(f"CREATE TEMP TABLE {rows} AS {query}")
+            self.session.run(f"CREATE TEMP TABLE {kept} AS {query}")
         except CohortError as error:
             if error.code == Code.FILE_UNREADABLE:
                 self._name_the_damaged(kind)
             raise
         ids, different, others = self.session.row(f"""
-            SELECT count(rid), count(DISTINCT rid), count(*) FILTER (other) FROM {rows}""")
+            SELECT count(rid), count(DISTINCT rid), count(*) FILTER (other) FROM {kept}""")
         if others:
             raise CohortError(
                 Code.SOURCE_INCOMPLETE,
@@ -142,10 +142,10 @@ class Export:
             )
         if ids > different:
             self.repeated[kind] = ids - different
-            rows = f"""(SELECT * FROM {rows} QUALIFY rid IS NULL OR row_number() OVER (
+            kept = f"""(SELECT * FROM {kept} QUALIFY rid IS NULL OR row_number() OVER (
                 PARTITION BY rid ORDER BY {hours("changed")} DESC NULLS LAST,
                 version DESC NULLS LAST) = 1)"""
-        return rows
+        return kept
 
     def _name_the_damaged(self, kind: str) -> None:
         for path in self.files[kind]:
@@ -262,11 +262,9 @@ def _seeking(file: IO[bytes]) -> bool:
 
 
 def _streaming(file: IO[bytes]) -> bool:
-    open_line = 0
     while block := file.read(LARGEST):
-        if b"\n" not in block and len(block) + open_line >= LARGEST:
+        if len(block) == LARGEST and b"\n" not in block:
             return False
-        open_line = len(block) - 1 - block.rfind(b"\n") if b"\n" in block else len(block)
     return True
 
 
@@ -300,20 +298,20 @@ def codings(concept: str) -> str:
     return f"array_to_string({each}, chr(10))"
 
 
-def event_cells(place: str, *, valued: bool) -> dict[str, str]:
+def event_cells(owner: str, *, valued: bool) -> dict[str, str]:
     """SQL for the event that an Observation or one of its components is."""
-    quantity, first = f"{place}.valueQuantity", f"{place}.valueCodeableConcept.coding[1]"
-    number = f"coalesce({quantity}.value, {place}.valueInteger)"
+    quantity, first = f"{owner}.valueQuantity", f"{owner}.valueCodeableConcept.coding[1]"
+    amount = f"coalesce({quantity}.value, {owner}.valueInteger)"
     cells = {
-        "number": f"CASE WHEN {quantity}.comparator IS NULL THEN TRY_CAST({number} AS DOUBLE) END",
+        "number": f"CASE WHEN {quantity}.comparator IS NULL THEN TRY_CAST({amount} AS DOUBLE) END",
         "raw": f"""coalesce({quantity}.comparator || {quantity}.value,
             coalesce({first}.system, '') || '|' || {first}.code,
-            {place}.valueString, {place}.valueBoolean)""",
+            {owner}.valueString, {owner}.valueBoolean)""",
         "unit": f"""CASE WHEN {quantity}.system = 'http://unitsofmeasure.org' THEN {quantity}.code
             ELSE coalesce({quantity}.unit, {quantity}.code) END""",
-        "absent": f"{place}.dataAbsentReason IS NOT NULL",
+        "absent": f"{owner}.dataAbsentReason IS NOT NULL",
     }
-    return {"codes": codings(f"{place}.code"), **(cells if valued else NO_VALUE)}
+    return {"codes": codings(f"{owner}.code"), **(cells if valued else NO_VALUE)}
 
 
 NO_VALUE = {

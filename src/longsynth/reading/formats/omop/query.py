@@ -105,8 +105,8 @@ def _records(tables: dict[str, ir.Table], schema: Schema) -> ir.Table:
         opened = opened.mutate(until=opened.closed).drop("closed")
     if end.hours is not None:
         latest = opened.start + end.hours * 3600
-        whole = closers is not None
-        opened = opened.mutate(until=ibis.least(opened.until, latest) if whole else latest)
+        both = ibis.least(opened.until, latest)
+        opened = opened.mutate(until=latest if closers is None else both)
     return opened.rename(stop="until")
 
 
@@ -174,9 +174,9 @@ def _events(rows: ir.Table, name: str, targets: Sequence[Target]) -> ir.Table:
         if any(source.convert for source in mapped):
             named = ibis.coalesce(named, concept)
         signs = [(rows.operator_concept_id == c, sign) for c, sign in OPERATORS.items()]
-        number = rows.value_as_number.cast("string")
+        amount = rows.value_as_number.cast("string")
         value = {
-            "value": ibis.cases(*signs, else_="").concat(number),
+            "value": ibis.cases(*signs, else_="").concat(amount),
             "coded": rows.value_as_concept_id.cast("string"),
             "said": rows[names.text].cast("string"),
             "unit": concept.isin(units).ifelse(concept, named) if units else named,
