@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from longsynth.reading.cohort_folder import read_cohort
+from longsynth.schema.record import given_codes
 from longsynth.system.errors import SchemaError
 from readers.small_sources import (
     PEOPLE,
@@ -190,3 +192,40 @@ def test_the_last_second_before_a_birthday_is_still_the_year_before(tmp_path: Pa
         number = len(list(tmp_path.iterdir()))
         folder = imported("omop", omop(tmp_path / f"o{number}", tables), tmp_path)
         assert rows_of(folder, "patients")[1][4] == age
+
+
+def test_drugs_and_procedures_become_codes_in_the_slots_in_which_they_were_given(
+    tmp_path: Path,
+) -> None:
+    tables, hour = omop_tables(), timedelta(hours=1)
+    given = {  # person, concept, hours since the start of the visit
+        "drug": [(1, 111, 1.5), (1, 222, 1.6), (1, 999, 1.7), (2, 222, 0.2), (1, 111, -5)],
+        "procedure": [(2, 333, 0.1), (1, 444, 1.2)],
+    }
+    moments = {"drug": ("drug_exposure", "_start"), "procedure": ("procedure_occurrence", "")}
+    for prefix, rows in given.items():
+        table, start = moments[prefix]
+        stem = f"{table}{start}" if prefix == "drug" else prefix
+        when = [START[who] + after * hour for who, _, after in rows]
+        tables[table] = pa.table(
+            {
+                "person_id": [hashed(who) for who, _, _ in rows],
+                f"{prefix}_concept_id": [concept for _, concept, _ in rows],
+                f"{stem}_datetime": pa.array(when, pa.timestamp("us")),
+                f"{stem}_date": pa.array([at.date() for at in when], pa.date32()),
+            }
+        )
+    codes = [
+        {"name": "drugs", "levels": ["111", "222"], "cap": 2}
+        | {"source": {"concepts": [111, 222], "table": "drug_exposure"}},
+        {"name": "procedures", "levels": ["333", "444"], "cap": 1}
+        | {"source": {"concepts": [333, 444], "table": "procedure_occurrence"}},
+    ]
+    folder = imported("omop", omop(tmp_path / "omop", tables), tmp_path, SCHEMA | {"codes": codes})
+    schema, cohort = read_cohort(folder)
+    patient, slot, code = given_codes(cohort.codes)
+    names = [
+        (int(p) + 1, int(s), schema.code_names[c])
+        for p, s, c in zip(patient, slot, code, strict=True)
+    ]
+    assert names == [(1, 0, "111"), (1, 0, "222"), (1, 0, "444"), (2, 0, "222"), (2, 0, "333")]
