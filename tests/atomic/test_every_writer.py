@@ -37,6 +37,7 @@ KNOWN = {
     "show/audit_page.py": FILE,
     "show/pages.py": FILE,
     "longsynth_lab/paper/artefacts.py": TEMPORARY,  # plots, then put in place by write_whole
+    "longsynth_lab/outcomes.py": TEMPORARY,
     "longsynth_lab/patients.py": TEMPORARY,
     "longsynth_lab/results.py": FILE,
     "commands/fit.py": FOLDER,
@@ -50,6 +51,9 @@ KNOWN = {
     "reading/session.py": TEMPORARY,
     "reading/csv_file.py": TEMPORARY,
     "writing/meds.py": FOLDER,
+    "writing/omop.py": FOLDER,
+    "writing/fhir.py": FOLDER,
+    "reading/formats/fhir/resources.py": TEMPORARY,
     "reading/parquet.py": TEMPORARY,
     "writing/cohort.py": FOLDER,
     "writing/export.py": FOLDER,

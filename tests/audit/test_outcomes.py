@@ -205,9 +205,9 @@ def test_parts_are_levels_and_protected_combinations_by_name() -> None:
         "sex": ("sex=M", "sex=F"),
     }
     old_women = (cohort.group == 2) & (cohort.values[:, 0, -1] == 1)
-    np.testing.assert_array_equal(parts.rows["age=old&sex=F"], old_women)
+    np.testing.assert_array_equal(parts.members["age=old&sex=F"], old_women)
     assert 0 < old_women.sum() < 60
-    assert {"age=old_site_A", "age=old_site_B"} <= parts.rows.keys()
+    assert {"age=old_site_A", "age=old_site_B"} <= parts.members.keys()
 
 
 def test_a_small_part_is_said_to_be_too_small(result: AuditResult) -> None:

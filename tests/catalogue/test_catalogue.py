@@ -40,8 +40,8 @@ def test_every_entry_is_a_variable_with_bounds_and_their_source() -> None:
         v = entry.variable
         assert v.kind in ("binary", "nominal") or v.bounds_from
         assert v.kind != "continuous" or (v.centre is not None and v.scale is not None)
-    codes = [e.loinc for e in entries if e.loinc] + [e.omop for e in entries if e.omop]
-    assert len(set(codes)) == len(codes) > 80
+    codes = [c for e in entries for c in e.loinc] + [e.omop for e in entries if e.omop]
+    assert len(set(codes)) == len(codes) > 160
 
 
 @pytest.mark.parametrize("column", ["HR", "Heart Rate", "heart_rate", "hr"])

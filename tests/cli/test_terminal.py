@@ -166,7 +166,7 @@ MISTAKES = {
     ),
     "a format that is nearly one": (
         ["import", "tabel", "ward.csv", "--recipe", "recipe.yaml", "--out", "x"],
-        "Choose table, events, meds, omop. Did you mean 'table'?",
+        "Choose table, events, fhir, meds, omop. Did you mean 'table'?",
     ),
     "no key yet": (["sign", "run/release", "--key", "none"], "longsynth keygen"),
 }

@@ -107,7 +107,7 @@ def test_what_occurs_before_the_start_does_not_count(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fact", ["occurs", "death"])
 def test_a_binary_static_variable_may_be_a_fact(tmp_path: Path, fact: str) -> None:
-    source = {"fact": fact, "codes": ["MEDS_DEATH"]}
+    source = {"fact": fact, "codes": ["MEDS_DEATH"], "within": 48}  # after the record's end
     died = {"name": "died", "kind": "binary", "static": True, "source": source}
     schema = SCHEMA | {"variables": [*SCHEMA["variables"], died]}
     folder = imported("meds", meds(tmp_path / "meds"), tmp_path, schema)

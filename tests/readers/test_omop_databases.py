@@ -1,5 +1,6 @@
 """OMOP: which visit, which rows, and the corners of the model."""
 
+import json
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from longsynth.reading.cohort_folder import read_cohort
 from longsynth.schema.record import given_codes
-from longsynth.system.errors import SchemaError
+from longsynth.system.errors import Code, Refused, SchemaError
 from readers.small_sources import (
     PEOPLE,
     ROWS,
@@ -194,6 +195,76 @@ def test_the_last_second_before_a_birthday_is_still_the_year_before(tmp_path: Pa
         assert rows_of(folder, "patients")[1][4] == age
 
 
+def with_source(start: dict[str, Any], end: dict[str, Any] | None = None) -> dict[str, Any]:
+    return SCHEMA | {"source": {"start": start} | ({"end": end} if end else {})}
+
+
+def spanning(folder: Path) -> Path:
+    """An observation period that begins before the first visit and ends after the last."""
+    day = pa.date32()
+    periods = pa.table(
+        {
+            "person_id": [hashed(1), hashed(2)],
+            "observation_period_start_date": pa.array([datetime(2019, 12, 1)] * 2).cast(day),
+            "observation_period_end_date": pa.array([datetime(2020, 1, 3)] * 2).cast(day),
+        }
+    )
+    drugs = pa.table(
+        {
+            "person_id": [hashed(1), hashed(2)],
+            "drug_concept_id": [1125315, 1125315],
+            "drug_exposure_start_date": pa.array([START[1], datetime(2024, 1, 1)]).cast(day),
+            "drug_exposure_start_datetime": pa.array(
+                [START[1] + timedelta(hours=5), datetime(2024, 1, 1)], pa.timestamp("us")
+            ),
+        }
+    )
+    return omop(folder, omop_tables() | {"observation_period": periods, "drug_exposure": drugs})
+
+
+PERIOD = (
+    {"column": "observation_period.observation_period_start_date"},
+    {"column": "observation_period.observation_period_end_date"},
+)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "pulses"),
+    [
+        (*PERIOD, 3),  # before, during and after the visit
+        ({"visits": [9201], "min_hours": 1}, {"hours": 41}, 3),
+        ({"visits": [9201], "min_hours": 1}, None, 2),
+        ({"concepts": [3020891]}, None, 1),  # from the first temperature on
+        ({"concepts": [3020891]}, {"hours": 10}, 0),
+    ],
+)
+def test_a_record_may_span_visits(
+    tmp_path: Path, start: dict[str, Any], end: dict[str, Any] | None, pulses: int
+) -> None:
+    source = spanning(tmp_path / "omop")
+    folder = imported("omop", source, tmp_path, with_source(start, end))
+    assert len([row for row in rows_of(folder) if row[2] is not None]) == pulses
+
+
+def test_what_occurs_years_after_the_end_does_not_count(tmp_path: Path) -> None:
+    source = {"fact": "occurs", "concepts": [1125315], "table": "drug_exposure"}
+    schema = SCHEMA | {"event": {"levels": ["no", "yes"], "source": source}}
+    folder = imported("omop", spanning(tmp_path / "omop"), tmp_path, schema)
+    by_id = {row[0]: row[2] for row in renumbered(rows_of(folder, "patients"))}
+    assert by_id == {1: "yes", 2: "no", 3: "no"}
+    counts = json.loads((folder / "internal/import.json").read_text())["by_name"]["event"]
+    assert counts == {"events": 2, "used": 1, "left_out": {"after_the_end": 1}}
+
+
+@pytest.mark.parametrize(
+    "start", [{"column": "admitted"}, {"column": "person.x.y"}, {"codes": ["A"]}]
+)
+def test_a_start_that_omop_cannot_read_is_refused(tmp_path: Path, start: dict[str, Any]) -> None:
+    with pytest.raises(Refused) as refused:
+        imported("omop", omop(tmp_path / "omop"), tmp_path, with_source(start))
+    assert refused.value.code in (Code.MAPPING_UNUSABLE, Code.COLUMN_MISSING)
+
+
 def test_drugs_and_procedures_become_codes_in_the_slots_in_which_they_were_given(
     tmp_path: Path,
 ) -> None:
@@ -202,10 +273,12 @@ def test_drugs_and_procedures_become_codes_in_the_slots_in_which_they_were_given
         "drug": [(1, 111, 1.5), (1, 222, 1.6), (1, 999, 1.7), (2, 222, 0.2), (1, 111, -5)],
         "procedure": [(2, 333, 0.1), (1, 444, 1.2)],
     }
-    moments = {"drug": ("drug_exposure", "_start"), "procedure": ("procedure_occurrence", "")}
+    names = {
+        "drug": ("drug_exposure", "drug_exposure_start"),
+        "procedure": ("procedure_occurrence", "procedure"),
+    }
     for prefix, rows in given.items():
-        table, start = moments[prefix]
-        stem = f"{table}{start}" if prefix == "drug" else prefix
+        table, stem = names[prefix]
         when = [START[who] + after * hour for who, _, after in rows]
         tables[table] = pa.table(
             {
@@ -224,8 +297,8 @@ def test_drugs_and_procedures_become_codes_in_the_slots_in_which_they_were_given
     folder = imported("omop", omop(tmp_path / "omop", tables), tmp_path, SCHEMA | {"codes": codes})
     schema, cohort = read_cohort(folder)
     patient, slot, code = given_codes(cohort.codes)
-    names = [
+    found = [
         (int(p) + 1, int(s), schema.code_names[c])
         for p, s, c in zip(patient, slot, code, strict=True)
     ]
-    assert names == [(1, 0, "111"), (1, 0, "222"), (1, 0, "444"), (2, 0, "222"), (2, 0, "333")]
+    assert found == [(1, 0, "111"), (1, 0, "222"), (1, 0, "444"), (2, 0, "222"), (2, 0, "333")]

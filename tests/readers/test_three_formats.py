@@ -79,9 +79,13 @@ def test_what_could_not_be_mapped_is_counted_inside(tmp_path: Path) -> None:
     assert counts["patients_without_a_start"] == 1
     assert counts["by_name"]["pulse"] == {
         "events": 6,
-        "in_the_record": 3,
-        "in_a_unit_that_is_not_mapped": 0,
-        "without_a_usable_value": 1,
+        "used": 2,
+        "left_out": {
+            "after_the_end": 1,
+            "before_the_start": 1,
+            "of_patients_without_a_start": 1,
+            "without_a_usable_value": 1,
+        },
     }
     assert counts["by_name"]["temperature"]["units_that_are_not_mapped"] == {"K": 1}
     assert counts["patients_without"] == {"age": 1, "group": 0, "event": 0, "site": 1}

@@ -19,6 +19,7 @@ from longsynth.engines.spark import executor
 from longsynth.engines.spark.executor import Totals
 from longsynth.methods.method import contributions
 from longsynth.plan import Plan
+from longsynth.reading import by_patient
 from longsynth.reading.columns import Roles, cohort_columns, people_roles, row_roles
 
 pytest.importorskip("pyspark", reason="an executor asks Spark for the number of its part")
@@ -73,7 +74,7 @@ def test_rows_in_pieces_of_any_size_give_the_local_sums(
     folder: Path, planned: Plan, monkeypatch: pytest.MonkeyPatch, piece: int, packed: int
 ) -> None:
     monkeypatch.setattr(executor, "ROWS", packed)
-    monkeypatch.setattr(executor, "CELLS", packed)  # of one, a patient at a time
+    monkeypatch.setattr(by_patient, "CELLS", packed)  # of one, a patient at a time
     work = first_pass(planned)
     with CohortFolder(folder) as source:
         expected = sum_over(source, **work)  # type: ignore[arg-type]

@@ -46,8 +46,8 @@ def fitted_cox(
 ) -> Cox | None:
     """Fit the hazard of a cause; None if nobody ends that way or nothing varies."""
     fitter, frame = _lifelines()
-    rows = actual.known & (weight > 0)
-    given, happened = predictors[rows], actual.status[rows] == cause
+    known = actual.known & (weight > 0)
+    given, happened = predictors[known], actual.status[known] == cause
     mean, spread = given.mean(axis=0), given.std(axis=0)
     used = np.flatnonzero([_varied(column) >= LEAST_VARIED for column in given.T])
     if not happened.any() or not len(used):
@@ -55,9 +55,9 @@ def fitted_cox(
     table = frame((given[:, used] - mean[used]) / spread[used])
     table.columns = [f"x{i}" for i in used]
     # A patient with time 0 is at risk for a moment.
-    table["time"], table["event"] = np.maximum(actual.value[rows], 1e-9), happened
-    if weighted := bool(np.ptp(weight[rows]) > 0):
-        table["weight"] = weight[rows]
+    table["time"], table["event"] = np.maximum(actual.value[known], 1e-9), happened
+    if weighted := bool(np.ptp(weight[known]) > 0):
+        table["weight"] = weight[known]
     with single_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fractional weights, collinear predictors
         model = fitter(penalizer=PENALTY)
@@ -74,7 +74,7 @@ def fitted_cox(
     if moved is not None:
         shifts = np.zeros((len(predictors), len(ratio)))
         by_patient = moved.sort_index().to_numpy() / spread[used]
-        shifts[np.ix_(np.flatnonzero(rows), used)] = by_patient
+        shifts[np.ix_(np.flatnonzero(known), used)] = by_patient
     times, hazard = base.index.to_numpy(np.float64), base.iloc[:, 0].to_numpy(np.float64)
     return Cox(ratio, error, mean, times, hazard, shifts)
 

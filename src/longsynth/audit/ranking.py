@@ -56,14 +56,14 @@ class Ranking:
         precision = hits / np.where(all_ > 0, all_, 1.0)
         return float((positive[::-1] * precision).sum() / hits[-1])
 
-    def missed(self, weight: Floats, rows: Bools, alerted: float) -> float:
-        """The share of the events among `rows` that get no alert, if this share of all patients
+    def missed(self, weight: Floats, members: Bools, alerted: float) -> float:
+        """The share of the events among `members` that get no alert, if this share of all patients
         does, highest scores first. Patients with equal scores share what is left of it."""
         everybody = np.add(*self.tallies(weight))[::-1]
         before = np.cumsum(everybody) - everybody
         left = np.maximum(alerted * everybody.sum() - before, 0.0)
         reached = np.minimum(left / np.where(everybody > 0, everybody, 1.0), 1.0)
-        events = self.tallies(weight * rows)[0][::-1]
+        events = self.tallies(weight * members)[0][::-1]
         return float(1 - (events * reached).sum() / events.sum()) if events.sum() > 0 else np.nan
 
 

@@ -6,7 +6,8 @@ differ in average precision even under equal skill.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,20 +16,23 @@ from longsynth.audit.ranking import Predictions, ece
 from longsynth.audit.utility import FEW_EVENTS, ranked_of, too_few
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import LABEL_ORDER, Schema
-from longsynth.system.arrays import Bools, Floats, Ints
+from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 
 ALERTED = 0.1  # the share of patients who get an alert
 # A measure of some patients: from who they are, to a function of the test patients' weights.
 PartMeasure = Callable[[Bools], Callable[[Floats], float]]
 
 
-class Parts(NamedTuple):
-    rows: dict[str, Bools]  # the patients of each part
+@dataclass(frozen=True, slots=True, repr=False)
+class Parts:
+    members: dict[str, Bools]  # who belongs to each part
     groups: dict[str, tuple[str, ...]]  # the parts that are a group's levels
+
+    __repr__ = sizes_only
 
     def among(self, patients: Bools) -> "Parts":
         """The same parts of some patients only."""
-        return Parts({name: rows[patients] for name, rows in self.rows.items()}, self.groups)
+        return Parts({name: who[patients] for name, who in self.members.items()}, self.groups)
 
 
 def parts_of(schema: Schema, cohort: Trajectories) -> Parts:
@@ -38,7 +42,7 @@ def parts_of(schema: Schema, cohort: Trajectories) -> Parts:
         if group.variable is not None:
             code = _codes(schema, cohort, schema.variables[group.variable].name)
             named = {f"{group.name}={level}": code == i for i, level in enumerate(group.levels)}
-            parts = Parts(parts.rows | named, parts.groups | {group.name: tuple(named)})
+            parts = Parts(parts.members | named, parts.groups | {group.name: tuple(named)})
     outcomes = {"event", *(o.name for o in schema.outcomes)}
     for rule in schema.protected or ():
         of_groups = {what: level for what, level in rule.items() if what not in outcomes}
@@ -47,7 +51,7 @@ def parts_of(schema: Schema, cohort: Trajectories) -> Parts:
         both = np.ones(cohort.patients, bool)
         for what, level in of_groups.items():
             both &= _codes(schema, cohort, what) == schema.conditions[what].index(level)
-        parts.rows["&".join(f"{what}={level}" for what, level in of_groups.items())] = both
+        parts.members["&".join(f"{what}={level}" for what, level in of_groups.items())] = both
     return parts
 
 
@@ -66,12 +70,12 @@ def _of_labels(schema: Schema, group: Ints, site: Ints) -> Parts:
         return Parts({}, {})
     name, levels = schema.group.name, schema.levels("group")
     named = [f"{name}={x}" for x in levels] if name else [f"group{i}" for i in range(len(levels))]
-    rows = {part: group == i for i, part in enumerate(named)}
+    members = {part: group == i for i, part in enumerate(named)}
     if len(schema.sites) > 1:
         for i, part in enumerate(named):
             for s, place in enumerate(schema.sites):
-                rows[f"{part}_site_{place}"] = (group == i) & (site == s)
-    return Parts(rows, {name or "group": tuple(named)})
+                members[f"{part}_site_{place}"] = (group == i) & (site == s)
+    return Parts(members, {name or "group": tuple(named)})
 
 
 def subgroup_scores(
@@ -117,11 +121,11 @@ def part_scores(
 ) -> list[Score]:
     """Score measures of each part. `events` says of each test patient whether there is something
     to learn from them: parts with few such patients are said to be too small."""
-    counts = {name: int(events[rows].sum()) for name, rows in parts.rows.items()}
+    counts = {name: int(events[members].sum()) for name, members in parts.members.items()}
     levels = [part for of_group in parts.groups.values() for part in of_group]
-    others = [part for part in parts.rows if part not in levels]
+    others = [part for part in parts.members if part not in levels]
     ready = {
-        what: {part: measure(rows) for part, rows in parts.rows.items()}
+        what: {part: measure(members) for part, members in parts.members.items()}
         for what, measure in measures.items()
     }
     listed = tuple(measures) if shown is None else shown
@@ -162,17 +166,17 @@ def _notes(parts: Parts, events: dict[str, int]) -> Callable[[str, float], str]:
 
 def _precision(predictions: Predictions) -> PartMeasure:
     ranking = ranked_of(predictions).ranking
-    return lambda rows: lambda weight: ranking.auprc(weight * rows)
+    return lambda members: lambda weight: ranking.auprc(weight * members)
 
 
 def _calibration(predictions: Predictions) -> PartMeasure:
     event, probability = predictions.event, predictions.probability
-    return lambda rows: lambda weight: ece(event, probability, weight * rows)
+    return lambda members: lambda weight: ece(event, probability, weight * members)
 
 
 def _missed(predictions: Predictions) -> PartMeasure:
     ranking = ranked_of(predictions).ranking
-    return lambda rows: lambda weight: ranking.missed(weight, rows, ALERTED)
+    return lambda members: lambda weight: ranking.missed(weight, members, ALERTED)
 
 
 # Of predictions. Those of numbers and times are in their own files: `mae` and `concordance`.

@@ -9,7 +9,7 @@ import typer
 from longsynth.commands.attack import app as attack
 from longsynth.commands.audit import audit
 from longsynth.commands.budget import app as budget
-from longsynth.commands.data import check, import_, recipe_app, schema_app, split
+from longsynth.commands.data import check, import_, map_app, recipe_app, schema_app, split
 from longsynth.commands.demo import demo, methods, simulate
 from longsynth.commands.fit import fit, plan, sample
 from longsynth.commands.governance import app as governance
@@ -104,6 +104,7 @@ _add(START, methods, "methods")
 
 app.add_typer(schema_app, name="schema", rich_help_panel=DATA)
 app.add_typer(recipe_app, name="recipe", rich_help_panel=DATA)
+app.add_typer(map_app, name="map", rich_help_panel=DATA)
 _add(DATA, import_, "import table ward.csv --recipe recipe.yaml --out cohort", "import")
 _add(DATA, check, "check cohort")
 _add(DATA, split, "split cohort --holdout 0.2 --out parts")

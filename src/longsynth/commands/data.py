@@ -141,6 +141,42 @@ def recipe_new(
     )
 
 
+map_app = typer.Typer(
+    no_args_is_help=True, help="Write a schema with a mapping for an export in a standard format."
+)
+
+
+@command(map_app, "map new fhir export --out schema.yaml", "new")
+def map_new(
+    form: Annotated[str, typer.Argument(metavar="fhir", help="The format of the export.")],
+    export: Annotated[Path, typer.Argument(metavar="EXPORT", help="A folder of .ndjson.")],
+    out: NewFile,
+    name: Annotated[str, typer.Option(help="The name of the cohort.")] = "my cohort",
+) -> None:
+    """Write a first schema with its mapping, from the codes and units of a FHIR export.
+
+    No value is read. The output is for the data steward only.
+    """
+    from longsynth.reading.first_map import first_map
+    from longsynth.schema.from_names import marked_lines
+    from longsynth.system.folders import write_whole
+
+    if form != "fhir":
+        raise Refused(
+            Code.FORMAT_UNKNOWN,
+            f"no mapping can be written for {form!r}.",
+            "Choose fhir, or write the mapping by hand.",
+        )
+    require_new(out)
+    text = first_map(export, name)
+    write_whole(out, text.encode())
+    say(
+        f"Wrote {out} from codes and units. No value was read. Decide the {marked_lines(text)} "
+        "lines that are marked CHECK.\n"
+        f"Next: {command_line('import', form, export, '--schema', out, '--out', 'cohort')}"
+    )
+
+
 def import_(
     form: Annotated[
         str,

@@ -174,7 +174,9 @@ def sample(
     ] = None,
     start_date: Annotated[
         str | None,
-        typer.Option(help=f"For {EXPORT}: when all records start, for example 2024-01-01."),
+        typer.Option(
+            help="For formats with dates: when all records start, for example 2024-01-01."
+        ),
     ] = None,
     engine: Engine = Engines.local,
     master: Master = None,
@@ -245,13 +247,14 @@ def _settings(form: str, recipe: Path | None, start_date: str | None) -> dict[st
     from longsynth.schema.recipe import load_recipe
 
     if form != EXPORT:
-        if recipe or start_date:
+        dated = [name for name in FORMATS if "start_date" in FORMATS[name].settings]
+        if recipe or (start_date and form not in dated):
             raise Refused(
                 Code.OPTIONS_CONFLICT,
-                f"--recipe and --start-date are for --format {EXPORT}.",
-                f"Leave them out, or add --format {EXPORT}.",
+                f"--recipe is for --format {EXPORT}, and --start-date for {', '.join(dated)}.",
+                "Leave them out, or choose another format.",
             )
-        return {}
+        return {"start_date": start_date or ""} if form in dated else {}
     if recipe is None:
         raise Refused(
             Code.OPTION_MISSING,

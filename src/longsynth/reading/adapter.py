@@ -19,7 +19,7 @@ else about the patient.
     clock   hours since 1970; NULL: the event has no time; NaN: its time cannot be read
     key     the event's code
     number  its value as a number, or NULL
-    raw     its value as text, or NULL
+    raw     its value as text, or NULL; a censored number is only here, as in <5
     unit    its unit, or NULL
 
 or, instead of both, `wide`: one row per time, with `id`, `clock` and `w0`, `w1`, … for each target
@@ -31,7 +31,7 @@ patients, matches codes, converts units and levels, clips nothing, and writes th
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -39,12 +39,13 @@ import pyarrow as pa
 from longsynth.reading.columns import literal
 from longsynth.reading.session import Session
 from longsynth.schema.columns import LABELS, CodeList, Labels
-from longsynth.schema.mapping import Codes, Source
+from longsynth.schema.mapping import Codes, Dataset, Source
 from longsynth.schema.recipe import Recipe
 from longsynth.schema.schema import Schema
 from longsynth.schema.variable import Variable
 from longsynth.system.errors import Code, SchemaError
 
+START, STOP = -1, -2  # targets beside those of the schema: what opens and closes a record
 LARGEST = 2.0**53  # larger numbers are ids, which are compared as text only
 KEYS = pa.schema([("key", "string"), ("target", "int32"), ("unit", "string"), ("raw", "string")])
 
@@ -61,6 +62,7 @@ class Target:
     once: bool  # one value per patient: static variables and labels
     column: str  # in tables with one column per variable
     numeric: bool = True  # written as a number, with or without levels to choose from
+    unit: str = ""  # of the variable
     coded: bool = False  # a list of codes: the code of an event can be the level itself
     otherwise: str = ""  # in such tables, the column that counts where the first has no number
 
@@ -106,6 +108,7 @@ class Prepared:
     stamps: bool = False  # times stay time stamps, as the source has no start
     wide: bool = False  # the table `wide` takes the place of `events`
     notes: dict[str, Any] = field(default_factory=dict)  # counts for internal/; raw facts
+    with_units: bool = False  # the source states the unit of every number, so each is converted
 
 
 Adapter = Callable[[Request], Prepared]
@@ -138,10 +141,11 @@ def _target(number: int, name: str, place: str, entry: Variable | Labels | CodeL
     if levels is None and entry.source and entry.source.fact in ("death", "occurs"):
         levels = ("0", "1") if isinstance(entry, Variable) and entry.kind == "binary" else None
     column, numeric = entry.column or name, entry.levels is None or bool(entry.bands)
-    otherwise = entry.otherwise if isinstance(entry, Variable) else ""
-    return Target(
-        number, name, place, entry.source, levels, once, column, numeric, otherwise=otherwise
-    )
+    unit, otherwise = "", ""
+    if isinstance(entry, Variable):
+        unit, otherwise = entry.unit, entry.otherwise
+    target = Target(number, name, place, entry.source, levels, once, column, numeric, unit)
+    return replace(target, otherwise=otherwise)
 
 
 def _of_codes(entry: CodeList) -> Source:
@@ -173,7 +177,8 @@ def _check(target: Target) -> None:
 
 def check_units(target: Target, unit: str) -> None:
     """Units can only be converted if a column or a part of the code names them."""
-    if target.codes.units and not unit and "unit" not in target.codes.groups():
+    source = target.codes
+    if (source.units or source.convert) and not unit and "unit" not in source.groups():
         raise target.refused(
             "its units cannot be converted, as nothing says which unit an event has",
             "Put a group (?P<unit>…) into its pattern, or name a column with source: {unit: …}.",
@@ -187,6 +192,42 @@ def matches(code: str, wanted: Codes) -> tuple[str | None, str | None] | None:
         return (None, None) if code in wanted.codes else None
     groups = match.groupdict()
     return groups.get("unit"), groups.get("value")
+
+
+def check_moments(layout: Dataset, *, start: Iterable[str], end: Iterable[str] = ()) -> None:
+    """Refuse a start or an end that says only what a format does not read. If `end` is empty, the
+    format has an end of its own, and what is said for other formats does no harm."""
+    for what, moment, read in (("start", layout.start, start), ("end", layout.end, end)):
+        if read and moment.model_fields_set and not moment.model_fields_set & set(read):
+            raise SchemaError(
+                Code.MAPPING_UNUSABLE,
+                f"source.{what}: this format does not read "
+                f"{', '.join(sorted(moment.model_fields_set))}.",
+                f"Give one of {', '.join(read)}.",
+            )
+
+
+def define_moments(session: Session, openers: str, closers: str, hours: float | None) -> None:
+    """Define `moments`: when each patient's record starts and stops, in hours since 1970.
+
+    Both queries have `id` and `clock`. An opener's `until` is when it ends itself, which closes the
+    record if neither `closers` nor `hours` are given.
+    """
+    session.run(f"""
+        CREATE TEMP TABLE opened AS
+        SELECT id, min(clock) AS start, arg_min(until, (clock, until)) AS until
+        FROM ({openers}) WHERE isfinite(clock) GROUP BY id""")
+    closed = "SELECT id, until AS closed FROM opened"
+    if closers:
+        closed = f"""SELECT id, min(clock) AS closed FROM ({closers}) JOIN opened USING (id)
+                     WHERE isfinite(clock) AND clock > start GROUP BY id"""
+    latest = "NULL::DOUBLE"
+    if hours is not None:
+        latest = f"start + {hours!r}"
+        closed = closed if closers else "SELECT NULL AS id, NULL::DOUBLE AS closed"
+    session.run(f"""
+        CREATE TEMP TABLE moments AS SELECT id, start, least(closed, {latest}) AS stop
+        FROM opened LEFT JOIN ({closed}) USING (id)""")
 
 
 def keys_of(codes: Iterable[str], wanted: dict[int, Codes]) -> Iterator[Key]:

@@ -30,6 +30,7 @@ from longsynth.schema.columns import LABELS
 from longsynth.schema.file import dump, load_schema
 from longsynth.schema.recipe import Recipe, load_recipe, parse_recipe
 from longsynth.schema.schema import Schema
+from longsynth.schema.units import conversion
 from longsynth.system.errors import Code, Refused, checked
 from longsynth.system.folders import new_folder
 
@@ -37,7 +38,7 @@ PATHS = "Give paths. For data frames, use Synthesizer or read_frames."
 MEMORY = 512  # MB that DuckDB may use before it sorts on disk
 FORMAT = "(FORMAT parquet, ROW_GROUP_SIZE 65536)"
 WITHOUT_TIME = "count(*) FILTER (NOT coalesce(isfinite(clock), false))"
-EVENT_COUNTS = ("events", "in_the_record", "in_a_unit_that_is_not_mapped", "without_a_usable_value")
+USED = "used"
 UNITS_LISTED = 20  # per variable, in the internal counts
 UNITS = pa.schema(
     [("target", "int32"), ("unit", "string"), ("factor", "float64"), ("more", "float64")]
@@ -157,36 +158,62 @@ class _Cohort:
     @property
     def _in_record(self) -> str:
         """SQL: `hours` lies between the start and the end of the record."""
-        if not self.prepared.relative:
-            return "isfinite(hours)"
-        return "isfinite(hours) AND hours >= 0 AND (stop IS NULL OR hours <= stop)"
+        started = " AND hours >= 0" if self.prepared.relative else ""
+        return f"isfinite(hours){started} AND (stop IS NULL OR hours <= stop)"
 
     def match_events(self) -> None:
         """Define `matched`: the events of the schema's targets, in its units and levels."""
         used = [t for t in self.targets if self.prepared.from_events(t)]
         numbers = [t for t in used if t.levels is None]
-        converted = [t for t in used if t.codes.units]
-        units = [
-            {"target": t.number, "unit": unit, "factor": factor, "more": more}
-            for t in converted
-            for unit, (factor, more) in t.codes.units.items()
-        ]
-        self.session.connection.register("units", pa.Table.from_pylist(units, schema=UNITS))
+        converted = [t for t in used if t.codes.units or self._converts(t)]
+        self.session.connection.register("units", self._units(converted))
         levels = [f"WHEN {t.number} THEN {_level(t)}" for t in used if t.levels is not None]
+        ends = [
+            f"WHEN {t.number} THEN {t.codes.within!r}"
+            for t in used
+            if t.once and t.codes.within is not None  # it may lie beyond the end of the record
+        ]
         self.session.run(f"""
             CREATE VIEW matched AS
-            SELECT id, target, clock IS NULL AS timeless, {self._hours} AS hours, stop, unit,
+            SELECT id, target, clock, start, {self._hours} AS hours, unit,
+                   {f"CASE target {' '.join(ends)} ELSE stop END" if ends else "stop"} AS stop,
                    {among(converted)} AND factor IS NULL AS other_unit,
                    CASE WHEN {among(numbers)} AND isfinite(x) THEN x END AS number,
                    {f"CASE target {' '.join(levels)} END" if levels else "NULL::VARCHAR"} AS level
-            FROM (SELECT e.id, k.target, e.key, e.clock, p.start, p.stop, u.factor,
-                         coalesce(k.unit, e.unit, '') AS unit,
-                         CASE WHEN {among(converted, "k.target")}
-                              THEN e.number * u.factor + u.more ELSE e.number END AS x,
-                         coalesce(k.raw, e.raw, CAST(e.number AS VARCHAR), e.key) AS raw
-                  FROM events e JOIN keys k ON k.key = e.key JOIN people p ON p.id = e.id
-                  LEFT JOIN units u
-                  ON u.target = k.target AND u.unit = coalesce(k.unit, e.unit, ''))""")
+            FROM (SELECT * EXCLUDE (x), CASE WHEN {among(converted)} THEN x * factor + more
+                         ELSE x END AS x
+                  FROM (SELECT e.id, k.target, e.key, e.clock, p.start, p.stop, u.factor, u.more,
+                               coalesce(k.unit, e.unit, '') AS unit, {_number(used)} AS x,
+                               coalesce(k.raw, e.raw, CAST(e.number AS VARCHAR), e.key) AS raw
+                        FROM events e JOIN keys k ON k.key = e.key JOIN people p ON p.id = e.id
+                        LEFT JOIN units u
+                        ON u.target = k.target AND u.unit = coalesce(k.unit, e.unit, '')))""")
+
+    def _converts(self, target: Target) -> bool:
+        """Whether units that nobody wrote down are converted."""
+        stated = self.prepared.with_units and bool(target.unit) and not target.codes.units
+        return target.levels is None and (target.codes.convert or stated)
+
+    def _units(self, converted: Sequence[Target]) -> pa.Table:
+        """How each unit becomes the variable's own. Looks at units, never at values."""
+        factors = {
+            (t.number, unit): pair for t in converted for unit, pair in t.codes.units.items()
+        }
+        by_number = {t.number: t for t in converted if self._converts(t)}
+        if by_number:
+            there = self.session.rows(f"""
+                SELECT DISTINCT k.target, coalesce(k.unit, e.unit)
+                FROM events e JOIN keys k ON k.key = e.key
+                WHERE {among(by_number.values())} AND coalesce(k.unit, e.unit) IS NOT NULL""")
+            for number, unit in there:
+                pair = conversion(unit, by_number[number].unit, by_number[number].name)
+                if pair:
+                    factors.setdefault((number, unit), pair)
+        rows = [
+            {"target": number, "unit": unit, "factor": factor, "more": more}
+            for (number, unit), (factor, more) in factors.items()
+        ]
+        return pa.Table.from_pylist(rows, schema=UNITS)
 
     def observations(self) -> str:
         """SQL for the rows over time: as many as the wide table has, or one per event, in which
@@ -225,10 +252,7 @@ class _Cohort:
 
     def _first(self, target: Target) -> str:
         """SQL aggregate: a patient's first value within the window, or whether there is one."""
-        window = "isfinite(hours)" + (" AND hours >= 0" if self.prepared.relative else "")
-        if target.codes.within is not None:
-            window += f" AND hours <= {target.codes.within!r}"
-        ours = f"target = {target.number} AND (timeless OR {window})"
+        ours = f"target = {target.number} AND (clock IS NULL OR {self._in_record})"
         if target.fact == "occurs":
             return f"bool_or({ours})"
         value = _value(target)
@@ -259,30 +283,36 @@ class _Cohort:
 
     def event_counts(self) -> dict[str, Any]:
         """Count what became of every event. Raw facts: never for a terminal."""
-        rows, timeless = self.session.row(f"SELECT count(*), {WITHOUT_TIME} FROM events")
-        unknown = self.session.row("SELECT count(*) FROM events ANTI JOIN people USING (id)")
+        rows, timeless, unknown = self.session.row(f"""
+            SELECT count(*), {WITHOUT_TIME}, count(*) FILTER (people.id IS NULL)
+            FROM events LEFT JOIN people USING (id)""")
         not_started = self.session.row("SELECT count(*) FROM people WHERE start IS NULL")
-        by_target = self.session.rows(f"""
-            SELECT target, count(*),
-                   count(*) FILTER (timeless OR coalesce({self._in_record}, false)),
-                   count(*) FILTER (other_unit),
-                   count(*) FILTER (NOT other_unit AND number IS NULL AND level IS NULL)
-            FROM matched GROUP BY target""")
+        occurs = among([t for t in self.targets if t.fact == "occurs"])
+        reasons = self.session.rows(f"""
+            SELECT target, CASE
+                WHEN start IS NULL THEN 'of_patients_without_a_start'
+                WHEN clock IS NULL AND {among(self._once)} THEN
+                    {_value_reason(occurs)}
+                WHEN NOT coalesce(isfinite(hours), false) THEN 'without_a_usable_time'
+                WHEN {self._in_record} THEN {_value_reason(occurs)}
+                WHEN hours < 0 THEN 'before_the_start' ELSE 'after_the_end' END AS reason,
+                CASE WHEN other_unit THEN unit END AS unit, count(*)
+            FROM matched GROUP BY ALL ORDER BY count(*) DESC, target, reason, unit""")
+        counted: dict[int, dict[str, int]] = {}
         units: dict[int, dict[str, int]] = {}
-        for number, unit, times in self.session.rows("""
-            SELECT target, unit, count(*) AS n FROM matched WHERE other_unit
-            GROUP BY target, unit ORDER BY n DESC, unit"""):
-            if len(units.setdefault(number, {})) < UNITS_LISTED:
-                units[number][unit] = times
-        counted = {number: counts for number, *counts in by_target}
+        for number, reason, unit, times in reasons:
+            by_reason, by_unit = counted.setdefault(number, {}), units.setdefault(number, {})
+            by_reason[reason] = by_reason.get(reason, 0) + times
+            if unit is not None and (unit in by_unit or len(by_unit) < UNITS_LISTED):
+                by_unit[unit] = by_unit.get(unit, 0) + times
         return {
             "events": rows,
             "events_without_usable_time": timeless,
-            "events_of_unknown_patients": unknown[0],
+            "events_of_unknown_patients": unknown,
             "patients_without_a_start": not_started[0],
             "by_name": {
-                t.name: dict(zip(EVENT_COUNTS, counted.get(t.number, (0, 0, 0, 0)), strict=True))
-                | ({"units_that_are_not_mapped": units[t.number]} if t.number in units else {})
+                t.name: _counts(counted.get(t.number, {}))
+                | ({"units_that_are_not_mapped": named} if (named := units.get(t.number)) else {})
                 for t in self.targets
                 if self.prepared.from_events(t)
             },
@@ -295,6 +325,29 @@ class _Cohort:
         each = ", ".join(f"count(*) - count({quoted(t.name)})" for t in self._once)
         counts = self.session.row(f"SELECT {each} FROM read_parquet({literal(file)})")
         return dict(zip((t.name for t in self._once), counts, strict=True))
+
+
+def _counts(reasons: dict[str, int]) -> dict[str, Any]:
+    """All events of a target, those that count, and why the others do not."""
+    left_out = {reason: times for reason, times in sorted(reasons.items()) if reason != USED}
+    used = reasons.get(USED, 0)
+    return {"events": used + sum(left_out.values()), "used": used, "left_out": left_out}
+
+
+def _value_reason(occurs: str) -> str:
+    """SQL for what becomes of an event in the record."""
+    return f"""CASE WHEN {occurs} THEN '{USED}' WHEN other_unit THEN 'in_a_unit_that_is_not_mapped'
+        WHEN number IS NULL AND level IS NULL THEN 'without_a_usable_value' ELSE '{USED}' END"""
+
+
+def _number(targets: Sequence[Target]) -> str:
+    """SQL for an event's number; a censored one stands for itself, its half or nothing."""
+    limit = "TRY_CAST(ltrim(e.raw, '<>≤≥= ') AS DOUBLE)"
+    half = among([t for t in targets if t.codes.censored == "half"], "k.target")
+    missing = among([t for t in targets if t.codes.censored == "missing"], "k.target")
+    return f"""CASE WHEN e.number IS NOT NULL THEN e.number
+        WHEN left(e.raw, 1) NOT IN ('<', '>', '≤', '≥') OR {missing} THEN NULL
+        WHEN left(e.raw, 1) IN ('<', '≤') AND {half} THEN {limit} / 2 ELSE {limit} END"""
 
 
 def _level(target: Target) -> str:

@@ -173,9 +173,9 @@ def require_distinct(patients: int, with_id: int, distinct: int) -> None:
 
 
 def scan(file: Path) -> str:
-    return f"read_parquet({literal(_no_pattern(file))}, hive_partitioning = false)"
+    return f"read_parquet({literal(no_pattern(file))}, hive_partitioning = false)"
 
 
-def _no_pattern(path: Path) -> str:
+def no_pattern(path: Path) -> str:
     """A path in which DuckDB sees no pattern."""
     return re.sub(r"[*?\[]", r"[\g<0>]", str(path.absolute()))

@@ -15,7 +15,7 @@ from longsynth.schema.variable import Variable
 @dataclass(frozen=True, slots=True)
 class Known:
     variable: Variable
-    loinc: str
+    loinc: tuple[str, ...]  # the usual one first
     omop: int | None  # standard concept
     aliases: tuple[str, ...]
     topic: str  # vital signs, liver, …
@@ -35,6 +35,11 @@ def known(column: str) -> Known | None:
     return _by_name().get(folded(column))
 
 
+def known_loinc(code: str) -> Known | None:
+    """Return what a LOINC code means."""
+    return next((entry for entry in catalogue() if code in entry.loinc), None)
+
+
 def folded(name: str) -> str:
     """The letters and digits of a name, without capitals and accents."""
     return re.sub(r"[^a-z0-9]", "", normalize("NFKD", name).casefold())
@@ -51,7 +56,8 @@ def _by_name() -> dict[str, Known]:
 
 
 def _known(entry: dict[str, Any], topic: str, sources: dict[str, str]) -> Known:
-    loinc, omop = entry.pop("loinc", ""), entry.pop("omop", None)
+    loinc, omop = entry.pop("loinc", []), entry.pop("omop", None)
+    loinc = tuple(loinc) if isinstance(loinc, list) else (loinc,)
     aliases, source = tuple(entry.pop("aliases")), entry.pop("from", None)
     facts = {"kind": "continuous"} | entry | ({"bounds_from": sources[source]} if source else {})
     return Known(Variable.model_validate(facts), loinc, omop, aliases, topic)

@@ -214,7 +214,7 @@ def _variable(name: str, column: str, match: Known, of_patient: bool) -> Iterato
         facts["static"] = True
     if column != name:
         facts["column"] = column
-    codes = [f"LOINC {match.loinc}"] if match.loinc else []
+    codes = [f"LOINC {match.loinc[0]}"] if match.loinc else []
     codes += [f"OMOP {match.omop}"] if match.omop else []
     note = f"  # {', '.join(codes)}" if codes else ""
     first, *rest = (f"{key}: {_flow(value)}" for key, value in facts.items())

@@ -14,7 +14,19 @@ from longsynth.system.text import COLUMN, CodeText, ColumnName, LevelText, Unit
 from longsynth.system.yaml_text import FrozenModel
 
 EventTable = Literal[
-    "measurement", "observation", "condition_occurrence", "drug_exposure", "procedure_occurrence"
+    "measurement",
+    "observation",
+    "condition_occurrence",
+    "drug_exposure",
+    "procedure_occurrence",
+]
+Resource = Literal[
+    "Observation",
+    "Condition",
+    "MedicationRequest",
+    "MedicationAdministration",
+    "Procedure",
+    "Encounter",
 ]
 GROUPS = {"value", "unit"}  # names of groups that a pattern may have
 
@@ -67,13 +79,16 @@ class Source(Codes):
 
     concepts: tuple[int, ...] = ()  # OMOP: standard or source concepts
     table: EventTable = "measurement"  # OMOP: of these concepts
-    # OMOP: person.gender_concept_id
+    resource: Resource = "Observation"  # FHIR: of these codes
+    # OMOP: person.gender_concept_id; FHIR: Patient.gender
     column: str = Field(default="", pattern=r"^$|^\w+\.\w+$", max_length=COLUMN)
     fact: Literal["age", "death", "occurs"] | None = None
     within: float | None = Field(default=None, gt=0)  # hours since the start of the record
     units: dict[Unit, Conversion] = Field(
         default={}
     )  # from the data's unit, or "", to the schema's
+    convert: bool = False  # every other unit that UCUM can convert too
+    censored: Literal["limit", "half", "missing"] = "limit"  # what "<5" becomes: 5, 2.5, nothing
     values: dict[CodeText, Level] = Field(default={})  # from text or number in the data
 
     @field_validator("units")
@@ -85,19 +100,33 @@ class Source(Codes):
         return units
 
 
-class Moment(Codes):
-    """What opens or closes a record."""
+class End(Codes):
+    """What closes a record; without it, the visit or encounter that opened the record does."""
 
-    column: ColumnName = ""  # events: a column of the patient table
+    column: ColumnName = ""  # of the patient table; OMOP: of a table, as in death.death_date
+    concepts: tuple[int, ...] = ()  # OMOP
+    table: EventTable = "measurement"  # OMOP: of these concepts
+    resource: Resource = "Encounter"  # FHIR: of these codes
+    hours: float | None = Field(default=None, gt=0)  # since the start, at the latest
+
+
+class Moment(Codes):
+    """What opens a record: the first such event, visit or encounter, or a column."""
+
+    column: ColumnName = ""  # as of End
+    concepts: tuple[int, ...] = ()  # OMOP: of an index event
+    table: EventTable = "measurement"  # OMOP: of these concepts
+    resource: Resource = "Encounter"  # FHIR: of these codes
     visits: tuple[int, ...] = ()  # OMOP: concepts of visits; none: any visit
-    min_hours: float = Field(default=0.0, ge=0)  # OMOP: a shorter visit does not count
+    min_hours: float = Field(default=0.0, ge=0)  # a shorter visit or encounter does not count
+    part_of: bool | None = None  # FHIR: whether the encounter must be part of another, or must not
 
 
 class Dataset(FrozenModel):
     """How the source as a whole is laid out."""
 
     start: Moment = Moment()
-    end: Codes = Codes()  # MEDS
+    end: End = End()
     variable: ColumnName = "variable"  # columns of a long table
     value: ColumnName = "value"
     unit: ColumnName = ""  # of a long table, or an extra column of MEDS data

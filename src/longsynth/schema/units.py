@@ -35,6 +35,16 @@ _SPELLINGS = {
     "iu/l": "U/L",
     "[iu]/l": "U/L",
     "miu/l": "mU/L",
+    "m[iu]/l": "mU/L",
+    "{breaths}/min": "1/min",
+    "ml/min/{1.73_m2}": "mL/min/1.73m2",
+    "10*3/ul": "10^9/L",
+    "k/ul": "10^9/L",
+    "pg": "picogram",
+    "[lb_av]": "lb",
+    "[in_i]": "inch",
+    "a": "year",
+    "mo": "month",
     "kg/m2": "kg/m**2",
     "kg/m²": "kg/m**2",
     "mcg/l": "ug/L",
@@ -43,6 +53,52 @@ _SPELLINGS = {
     "years": "year",
     "g/dl": "g/dL",
 }
+# UCUM's spelling of the catalogue's units, where it is another, and OMOP's concepts of UCUM units.
+_IN_UCUM = {
+    "": "1",
+    "10^12/L": "10*12/L",
+    "10^9/L": "10*9/L",
+    "bpm": "/min",
+    "breaths/min": "/min",
+    "cmH2O": "cm[H2O]",
+    "fraction": "1",
+    "mIU/L": "m[IU]/L",
+    "mL/min/1.73m2": "mL/min/{1.73_m2}",
+    "mmHg": "mm[Hg]",
+    "ug/day": "ug/d",
+    "years": "a",
+    "°C": "Cel",
+    "°F": "[degF]",
+}
+_OMOP_UNITS = {
+    "%": 8554,
+    "/min": 8541,
+    "10*12/L": 8734,
+    "10*9/L": 9444,
+    "Cel": 586323,
+    "L/min": 8698,
+    "U/L": 8645,
+    "[degF]": 9289,
+    "a": 9448,
+    "cm": 8582,
+    "cm[H2O]": 44777590,
+    "fL": 8583,
+    "g/dL": 8713,
+    "kg": 9529,
+    "kg/m2": 9531,
+    "mL": 8587,
+    "mg/L": 8751,
+    "mg/dL": 8840,
+    "mm[Hg]": 8876,
+    "mmol/L": 8753,
+    "ng/mL": 8842,
+    "pg": 8564,
+    "pg/mL": 8845,
+    "s": 8555,
+    "umol/L": 8749,
+}
+_SPELLINGS |= {str(concept): _SPELLINGS.get(u.casefold(), u) for u, concept in _OMOP_UNITS.items()}
+_SPELLINGS |= {"8734": "10^12/L", "9444": "10^9/L"}
 _CELLS = re.compile(
     r"(/nl|k/ul|gpt/l|tsd/ul|g/l\*)"
     r"|(?:(?:x ?)?10(?:\^|\*|e|\*\*)?(\d+)|1|cells)?/(l|ul|µl|μl|mm3|mm³|nl)"
@@ -75,15 +131,15 @@ def conversion(given: str, wanted: str, variable: str = "") -> Conversion | None
 
     Between amounts and masses it takes the molar mass of the variable, where that is known.
     """
-    if _tidy(given) == _tidy(wanted):
+    if _spelled(given) == _spelled(wanted):
         return 1.0, 0.0
-    cells, wanted_cells = _cells(given), _cells(wanted)
+    cells, wanted_cells = _cells(_SPELLINGS.get(given, given)), _cells(wanted)
     if wanted_cells is not None:
         cells = 1e9 if given.strip() == "G/L" else cells  # giga per litre
         return None if cells is None else (cells / wanted_cells, 0.0)
     units, pint = _registry()
     try:
-        start, end = (units.Unit(_SPELLINGS.get(_tidy(text), text)) for text in (given, wanted))
+        start, end = (units.Unit(_pint(text)) for text in (given, wanted))
         weight = _MOLAR_MASS.get(variable)
         context = ("chemistry",) if weight else ()
         by_weight = {"mw": units.Quantity(weight, "g/mol")} if weight else {}
@@ -99,6 +155,16 @@ def _exact(number: float) -> float:
     return near if abs(near - number) < 1e-12 * max(abs(number), 1) else float(number)
 
 
+def ucum(unit: str) -> str:
+    """UCUM's spelling of a unit."""
+    return _IN_UCUM.get(unit, unit)
+
+
+def omop_unit(unit: str) -> int | None:
+    """OMOP's standard concept of a unit, where it is known here."""
+    return _OMOP_UNITS.get(ucum(unit))
+
+
 def is_unit(text: str) -> bool:
     """Whether a text names a unit that can be converted."""
     return bool(text.strip()) and (_cells(text) is not None or conversion(text, text) is not None)
@@ -106,6 +172,16 @@ def is_unit(text: str) -> bool:
 
 def _tidy(text: str) -> str:
     return " ".join(text.split()).casefold()
+
+
+def _spelled(text: str) -> str:
+    return _tidy(_SPELLINGS.get(_tidy(text), text))
+
+
+def _pint(text: str) -> str:
+    """The name that pint knows, without UCUM's annotations in braces, which change nothing."""
+    bare = re.sub(r"\{[^}]*\}", "", text).strip("/ ") if "{" in text else text
+    return _SPELLINGS.get(_tidy(text), bare or "dimensionless")
 
 
 def _cells(text: str) -> float | None:

@@ -57,6 +57,24 @@ FORMATS: dict[str, OutputFormat] = {
     "cohort": OutputFormat("wide rows", f"{__name__}.cohort:COHORT"),
     "events": OutputFormat("long rows", f"{__name__}.cohort:EVENTS"),
     "meds": OutputFormat("MEDS 0.4", f"{__name__}.meds:MEDS", weight="SAMPLING_WEIGHT"),
+    "omop": OutputFormat(
+        "OMOP CDM 5.4 as Parquet, and a script for DuckDB",
+        f"{__name__}.omop:parquet",
+        weight="Column 'weight' of longsynth_weight.parquet",
+        settings=("start_date",),
+    ),
+    "omop-sql": OutputFormat(
+        "the same as INSERT statements for Postgres",
+        f"{__name__}.omop:sql",
+        weight="Column 'weight' of longsynth_weight.sql",
+        settings=("start_date",),
+    ),
+    "fhir": OutputFormat(
+        "FHIR R4 as ndjson",
+        f"{__name__}.fhir:fhir",
+        weight="The extension 'weight' of each Patient",
+        settings=("start_date",),
+    ),
     "parts": OutputFormat("wide rows in many files, as on Spark", f"{__name__}.cohort:PARTS"),
     "csv": OutputFormat(
         "your own columns, levels and decimals as CSV",

@@ -36,6 +36,9 @@ FORMATS: dict[str, InputFormat] = {
         described_by="recipe",
     ),
     "events": InputFormat("tables as CSV or Parquet", f"{__name__}.events:prepare"),
+    "fhir": InputFormat(
+        "a FHIR R4 bulk export", f"{__name__}.fhir:prepare", "a folder of .ndjson or bundles"
+    ),
     "meds": InputFormat("a MEDS 0.4 dataset", f"{__name__}.meds:prepare"),
     "omop": InputFormat(
         "an OMOP CDM database",

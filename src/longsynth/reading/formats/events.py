@@ -6,20 +6,29 @@ from pathlib import Path
 from typing import Any
 
 from longsynth.reading.adapter import (
+    START,
+    STOP,
     Prepared,
     Request,
     Target,
+    age,
+    check_moments,
     check_units,
+    define_moments,
     keys_of,
     level,
+    moment,
     register_keys,
+    since_start,
 )
 from longsynth.reading.columns import hours, id_cast, quoted
 from longsynth.reading.parquet import is_number, is_stamp, is_text, type_name
 from longsynth.reading.session import Session, Table
 from longsynth.schema.columns import Time
-from longsynth.schema.mapping import Codes
-from longsynth.system.errors import Code, CohortError
+from longsynth.schema.mapping import Codes, Dataset
+from longsynth.system.errors import Code, CohortError, SchemaError
+
+READS = ("column", "codes", "pattern")  # of a start and an end
 
 
 def prepare(request: Request) -> Prepared:
@@ -30,18 +39,30 @@ def prepare(request: Request) -> Prepared:
         raise CohortError(
             Code.SOURCE_INCOMPLETE, f"{folder} is not a folder.", "Give the folder with the tables."
         )
-    start, timed = schema.source.start.column, schema.time.column
+    layout, timed = schema.source, schema.time.column
+    check_moments(layout, start=READS, end=(*READS, "hours"))
+    start, end = layout.start.column, layout.end.column
     long = any((folder / f"events.{end}").is_file() for end in ("parquet", "csv"))
-    stamps = schema.time.unit == "timestamp" and not start
+    indexed = layout.start.named
+    relative = bool(start) or indexed
+    stamps = schema.time.unit == "timestamp" and not relative
+    if (indexed or layout.end.named) and not long:
+        raise SchemaError(
+            Code.MAPPING_UNUSABLE,
+            "source: codes of a start or an end need a table of events.",
+            "Name a column of the patient table instead.",
+        )
     for target in targets:
         _check(target, long=long, stamps=stamps, unit=schema.source.unit)
     over_time = [t for t in targets if not t.once]
-    once = [t for t in targets if t.once and not (long and t.codes.named)]
+    dated = {t.fact: t.column for t in targets if t.fact in ("age", "death")}
+    once = [t for t in targets if t.once and not (long and t.codes.named) and t.fact not in dated]
 
     step("reading patients")
     patient = schema.patient.column
     marks = list(dict.fromkeys(c for t in once for c in (t.column, t.otherwise) if c))
-    people = _table(session, folder, "patients", [patient, *marks, *([start] if start else [])])
+    times = list(dict.fromkeys(filter(None, (start, end, *dated.values()))))
+    people = _table(session, folder, "patients", [patient, *marks, *times])
     _require_cells(people, "patients", marks)
     name = "events" if long else "observations"
     step(f"reading {name}")
@@ -52,12 +73,18 @@ def prepare(request: Request) -> Prepared:
     _require_cells(rows, name, cells)
 
     key = id_cast(rows.types[patient], people.types[patient]).format(quoted(patient))
-    begin = _hours(Time(column=start, unit=schema.time.unit), people) if start else "0.0"
+
+    def hours_in(column: str | None, otherwise: str = "NULL::DOUBLE") -> str:
+        at = Time(column=column, unit=schema.time.unit) if column else None
+        return _hours(at, people) if at else otherwise
+
     columns = "".join(f", {_first_number(t)} AS c{t.number}" for t in once)
+    own = "NULL::DOUBLE" if indexed else hours_in(start, "0.0")
     session.run(f"""
-        CREATE TEMP TABLE people AS
-        SELECT {key} AS id, {begin} AS start, NULL::DOUBLE AS stop, NULL::DOUBLE AS age,
-               NULL::DOUBLE AS death {columns} FROM {people.scan}""")
+        CREATE TEMP TABLE listed AS
+        SELECT {key} AS id, {own} AS begin, {hours_in(end)} AS finish,
+               {hours_in(dated.get("age"))} AS birth, {hours_in(dated.get("death"))} AS death
+               {columns} FROM {people.scan}""")
     at = _hours(schema.time, rows)
     notes: dict[str, Any] = {"csv": {"patients.csv": people.notes, f"{name}.csv": rows.notes}}
     notes["cells_that_could_not_be_read"] = _unread(session, people, once, _cell)
@@ -66,7 +93,8 @@ def prepare(request: Request) -> Prepared:
         values = ", ".join(f"{_converted(t)} AS w{t.number}" for t in over_time)
         session.run(f"""
             CREATE VIEW wide AS SELECT {key} AS id, {at} AS clock, {values} FROM {rows.scan}""")
-        return Prepared(lambda _: False, bool(start), stamps, wide=True, notes=notes)
+        _define_people(session, layout, schema.time.unit)
+        return Prepared(lambda _: False, relative, stamps, wide=True, notes=notes)
     unit = f"CAST({quoted(names.unit)} AS VARCHAR)" if names.unit else "NULL::VARCHAR"
     value = quoted(names.value)
     session.run(f"""
@@ -74,18 +102,34 @@ def prepare(request: Request) -> Prepared:
         SELECT {key} AS id, {at} AS clock, CAST({quoted(names.variable)} AS VARCHAR) AS key,
                TRY_CAST({value} AS DOUBLE) AS number, CAST({value} AS VARCHAR) AS raw,
                {unit} AS unit FROM {rows.scan}""")
-    wanted = {t.number: _codes(t) for t in targets if t not in once}
+    by_name = [t for t in targets if t not in once and t.fact not in dated]
+    wanted = {t.number: _codes(t) for t in by_name} | {START: layout.start, STOP: layout.end}
     step("matching names")
     register_keys(session, keys_of(session.texts("SELECT DISTINCT key FROM events"), wanted))
-    return Prepared(lambda t: t not in once, bool(start), stamps, notes=notes)
+    _define_people(session, layout, schema.time.unit)
+    return Prepared(lambda t: t in by_name, relative, stamps, notes=notes)
+
+
+def _define_people(session: Session, layout: Dataset, unit: str) -> None:
+    by_key = (
+        "SELECT id, clock, NULL::DOUBLE AS until FROM events JOIN keys USING (key) WHERE target"
+    )
+    opened = "SELECT id, begin AS clock, NULL::DOUBLE AS until FROM listed"
+    closed = "SELECT id, finish AS clock FROM listed" if layout.end.column else ""
+    opened = f"{by_key} = {START}" if layout.start.named else opened
+    closed = f"{by_key} = {STOP}" if layout.end.named else closed
+    define_moments(session, opened, closed, layout.end.hours)
+    born = moment("birth")
+    years = age("start", f"year({born})", f"month({born})", f"day({born})")
+    session.run(f"""
+        CREATE TEMP TABLE people AS
+        SELECT l.* EXCLUDE (begin, finish, birth), m.start, {since_start("m.stop")} AS stop,
+               {years if unit == "timestamp" else "(start - birth) / 8766"} AS age
+        FROM listed AS l LEFT JOIN moments AS m ON m.id = l.id""")
 
 
 def _check(target: Target, *, long: bool, stamps: bool, unit: str) -> None:
     source = target.codes
-    if target.fact in ("age", "death"):
-        raise target.refused(
-            f"'fact: {target.fact}' is for meds and omop", "Name a column instead."
-        )
     if target.fact == "occurs" and not (long and source.named):
         raise target.refused(
             "'fact: occurs' needs codes or a pattern, and a table of events", "Add them."

@@ -6,11 +6,15 @@ from pathlib import Path
 import pyarrow as pa
 
 from longsynth.reading.adapter import (
+    START,
+    STOP,
     Prepared,
     Request,
     Target,
     age,
+    check_moments,
     check_units,
+    define_moments,
     keys_of,
     matches,
     moment,
@@ -26,7 +30,7 @@ from longsynth.system.errors import Code, CohortError
 COLUMNS = ("subject_id", "time", "code", "numeric_value")
 SUBJECTS = "metadata/subject_splits.parquet"
 WHOLE = (pa.int64(), pa.int32(), pa.int16(), pa.uint32())  # they fit into 64 bits with a sign
-START, STOP, BIRTH, DEATH = -1, -2, -3, -4  # targets beside those of the schema
+BIRTH, DEATH = -3, -4  # targets beside those of the schema
 BORN = Codes(pattern="MEDS_BIRTH(//.*)?")
 DIED = Codes(pattern="MEDS_DEATH(//.*)?")
 ANY = Codes(pattern="(?!MEDS_BIRTH)[^\\0]*")  # a birth comes long before a record
@@ -47,6 +51,8 @@ def prepare(request: Request) -> Prepared:
     for target in targets:
         _check(target, schema.source.unit)
     _check_vocabulary(folder, targets, session)
+    layout = schema.source
+    check_moments(layout, start=("codes", "pattern"), end=("codes", "pattern", "hours"))
     extra = ["text_value", *([schema.source.unit] if schema.source.unit else [])]
     tables = []
     for i, shard in enumerate(shards, 1):
@@ -55,10 +61,13 @@ def prepare(request: Request) -> Prepared:
     session.run("CREATE VIEW events AS " + " UNION ALL ".join(map(_events, tables)))
 
     step("matching codes")
-    start = schema.source.start if schema.source.start.named else ANY
-    wanted = named | {START: start, STOP: schema.source.end, BIRTH: BORN, DEATH: DIED}
+    start = layout.start if layout.start.named else ANY
+    wanted = named | {START: start, STOP: layout.end, BIRTH: BORN, DEATH: DIED}
     register_keys(session, keys_of(session.texts("SELECT DISTINCT key FROM events"), wanted))
     step("finding the start of each record")
+    by_target = "SELECT id, clock, NULL::DOUBLE AS until FROM events JOIN keys USING (key)"
+    closers = f"{by_target} WHERE target = {STOP}" if layout.end.named else ""
+    define_moments(session, f"{by_target} WHERE target = {START}", closers, layout.end.hours)
     _people(session, subjects)
     return Prepared(by_code)
 
@@ -166,17 +175,11 @@ def _subjects(folder: Path, session: Session) -> str:
 def _people(session: Session, subjects: str) -> None:
     born = moment("birth")
     session.run(f"""
-        CREATE TEMP TABLE moments AS
-        SELECT id, min(clock) FILTER (target = {START}) AS start,
-               min(clock) FILTER (target = {BIRTH}) AS birth,
-               min(clock) FILTER (target = {DEATH}) AS death
-        FROM events JOIN keys USING (key) WHERE target < 0 GROUP BY id""")
-    session.run(f"""
         CREATE TEMP TABLE people AS
-        SELECT s.id, start, {since_start("ends.stop")} AS stop, death,
+        SELECT s.id, start, {since_start("stop")} AS stop, death,
                {age("start", f"year({born})", f"month({born})", f"day({born})")} AS age
         FROM ({subjects}) AS s LEFT JOIN moments ON moments.id = s.id
-        LEFT JOIN (SELECT e.id, min(e.clock) AS stop FROM events e JOIN keys k ON k.key = e.key
-                   JOIN moments m ON m.id = e.id
-                   WHERE k.target = {STOP} AND e.clock > m.start GROUP BY e.id) ends
-        ON ends.id = s.id""")
+        LEFT JOIN (SELECT id, min(clock) FILTER (target = {BIRTH}) AS birth,
+                          min(clock) FILTER (target = {DEATH}) AS death
+                   FROM events JOIN keys USING (key) WHERE target IN ({BIRTH}, {DEATH})
+                   GROUP BY id) AS life ON life.id = s.id""")

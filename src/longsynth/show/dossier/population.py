@@ -276,8 +276,8 @@ def _example(schema: Schema, patients: Synthetic, place: int, i: int) -> Example
     for v, variable in enumerate(schema.variables):
         levels = [] if variable.kind == "continuous" else level_names(variable)
         first = variable.bounds[0] if levels else 0.0
-        rows = zip(patients.values[i, :used, v], patients.observed[i, :used, v], strict=True)
-        values = [float(x) - first if observed else None for x, observed in rows]
+        cells = zip(patients.values[i, :used, v], patients.observed[i, :used, v], strict=True)
+        values = [float(x) - first if observed else None for x, observed in cells]
         if variable.static:
             facts.append((spaced(variable.name), _static(variable, levels, values[0])))
         elif len(figures) < MOST_VARIABLES:

@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
-from longsynth.reading.adapter import Prepared, Request, Target, age, level, register_keys
+from longsynth.reading.adapter import (
+    Prepared,
+    Request,
+    Target,
+    age,
+    check_moments,
+    level,
+    register_keys,
+)
 from longsynth.reading.session import scan
-from longsynth.system.errors import Code, CohortError, Refused
+from longsynth.schema.mapping import Dataset
+from longsynth.system.errors import Code, CohortError, Refused, SchemaError
 
 if TYPE_CHECKING:
     from longsynth.reading.formats.omop.sources import Files, Postgres
@@ -68,26 +77,26 @@ class EventColumns:
     source_value: str
     stamp: str
     date: str
-    valued: bool = True  # has value_as_number and a unit
+    text: str = ""  # of a value, in a table with value_as_number and a unit
 
 
-def _event_table(prefix: str, moment: str, *, valued: bool = True) -> EventColumns:
+def _event_table(prefix: str, moment: str, text: str = "") -> EventColumns:
     return EventColumns(
         concept=f"{prefix}_concept_id",
         source_concept=f"{prefix}_source_concept_id",
         source_value=f"{prefix}_source_value",
         stamp=f"{moment}_datetime",
         date=f"{moment}_date",
-        valued=valued,
+        text=text,
     )
 
 
 EVENTS = {
-    "measurement": _event_table("measurement", "measurement"),
-    "observation": _event_table("observation", "observation"),
-    "condition_occurrence": _event_table("condition", "condition_start", valued=False),
-    "drug_exposure": _event_table("drug", "drug_exposure_start", valued=False),
-    "procedure_occurrence": _event_table("procedure", "procedure", valued=False),
+    "measurement": _event_table("measurement", "measurement", "value_source_value"),
+    "observation": _event_table("observation", "observation", "value_as_string"),
+    "condition_occurrence": _event_table("condition", "condition_start"),
+    "drug_exposure": _event_table("drug", "drug_exposure_start"),
+    "procedure_occurrence": _event_table("procedure", "procedure"),
 }
 PERSON = (
     Column("person_id", "id"),
@@ -109,6 +118,7 @@ DEATH = (
     Column("death_date", "stamp"),
     Column("death_datetime", "stamp", needed=False),
 )
+MOMENTS = ("observation_period", "visit_occurrence", "person", "death")  # with times of a record
 LABELLED = ("person", "visit_occurrence", "care_site")  # tables whose columns may be labels
 
 
@@ -118,11 +128,26 @@ def by_event(target: Target) -> bool:
     return mapped and target.fact not in ("age", "death") and not target.codes.column
 
 
-def needed_tables(targets: Sequence[Target]) -> Tables:
+def needed_tables(targets: Sequence[Target], layout: Dataset) -> Tables:
     """The tables and columns that the schema's mapping asks for."""
     tables = {"person": PERSON, "visit_occurrence": VISIT}
+    for what, moment in (("start", layout.start), ("end", layout.end)):
+        if moment.concepts:
+            tables[moment.table] = _event_columns(EVENTS[moment.table])
+        elif moment.column:
+            table, _, column = moment.column.partition(".")
+            if table not in MOMENTS or not column:
+                raise SchemaError(
+                    Code.MAPPING_UNUSABLE,
+                    f"source.{what}: {moment.column!r} is no column with times of a record.",
+                    f"Name a column of {', '.join(MOMENTS)}, for example "
+                    "observation_period.observation_period_start_date.",
+                )
+            known = tables.get(table, (Column("person_id", "id"),))
+            tables[table] = _with(known, Column(column, "stamp"))
     if any(t.fact == "death" for t in targets):
-        tables["death"] = DEATH
+        tables["death"] = DEATH + tables.get("death", ())[1:]
+        tables["death"] = tuple({c.name: c for c in tables["death"]}.values())
     for name in dict.fromkeys(t.codes.table for t in targets if by_event(t)):
         tables[name] = _event_columns(EVENTS[name])
     for target in targets:
@@ -164,8 +189,10 @@ def _event_columns(names: EventColumns) -> tuple[Column, ...]:
         Column("value_as_concept_id", "whole", needed=False),
         Column("unit_concept_id", "whole", needed=False),
         Column("unit_source_value", "text", needed=False),
+        Column(names.text, "text", needed=False),
+        Column("operator_concept_id", "whole", needed=False),
     )
-    return columns + valued if names.valued else columns
+    return columns + valued if names.text else columns
 
 
 def check_types(tables: Tables, kinds: Kinds, takes: dict[Role, tuple[Kind, ...]]) -> None:
@@ -213,7 +240,7 @@ SCHEMES = ("postgresql://", "postgres://")
 REMEDY = "Add source: {concepts: […]}, {codes: […]}, {column: person.…} or {fact: …}."
 EVENT_ROWS = pa.schema(
     [("id", pa.int64()), ("clock", pa.float64())]
-    + [(name, pa.string()) for name in ("key", "value", "coded", "unit")]
+    + [(name, pa.string()) for name in ("key", "value", "coded", "said", "unit")]
 )
 
 
@@ -221,7 +248,9 @@ def prepare(request: Request) -> Prepared:
     session = request.session
     for target in request.targets:
         _check(target)
-    tables = needed_tables(request.targets)
+    layout = request.schema.source
+    check_moments(layout, start=("visits", "min_hours", "concepts", "column"))
+    tables = needed_tables(request.targets, layout)
     with _opened(request, tables) as warehouse:
         people, events = _copied(warehouse, tables, request)
     columns = "".join(f", {_label(t)} AS c{t.number}" for t in request.targets if t.codes.column)
@@ -234,7 +263,7 @@ def prepare(request: Request) -> Prepared:
     session.run(f"""
         CREATE VIEW events AS
         SELECT id, clock / 3600 AS clock, key, TRY_CAST(value AS DOUBLE) AS number,
-               coalesce(coded, value) AS raw, unit FROM {scan(events)}""")
+               coalesce(nullif(coded, '0'), value, said) AS raw, unit FROM {scan(events)}""")
     return Prepared(by_event)
 
 
@@ -281,7 +310,7 @@ def _copied(warehouse: "Files | Postgres", tables: Tables, request: Request) -> 
     )
     files = session.new_file(), session.new_file()
     for words, select, file, kept in (
-        ("reading persons and their first visit", query.people, files[0], person),
+        ("reading persons and when their records start", query.people, files[0], person),
         ("reading events", query.events, files[1], EVENT_ROWS),
     ):
         request.step(words)

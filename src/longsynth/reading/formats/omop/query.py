@@ -12,9 +12,11 @@ import ibis.expr.types as ir
 
 from longsynth.reading.adapter import Key, Target
 from longsynth.reading.formats.omop import EVENTS, IBIS, Column, EventColumns, by_event
+from longsynth.schema.mapping import End, Moment
 from longsynth.schema.schema import Schema
 
 FIRST, LAST = "0001-01-02 00:00:00", "9999-12-30 00:00:00"  # outside lie infinity and no calendar
+OPERATORS = {4171756: "<", 4171754: "<=", 4172704: ">", 4171755: ">="}  # of a censored number
 DAY = 86_399  # seconds from midnight to the last second of a day
 
 
@@ -37,10 +39,11 @@ def people(tables: dict[str, ir.Table], schema: Schema, targets: Sequence[Target
     )
     care = {"care": visit.care_site_id} if "care_site" in tables else {}
     labels = _labels(visit, "visit_occurrence", targets)
-    visits = visit.select(
-        visitor=visit.person_id, start=visit.start, stop=visit.stop, **care, **labels
-    )
-    persons = persons.left_join(visits, persons.id == visits.visitor).drop("visitor")
+    if care or labels:
+        visits = visit.select(visitor=visit.person_id, **care, **labels)
+        persons = persons.left_join(visits, persons.id == visits.visitor).drop("visitor")
+    records = _records(tables, schema)
+    persons = persons.left_join(records, persons.id == records.owner).drop("owner")
     if "care_site" in tables:
         labels = {n: c.min() for n, c in _labels(tables["care_site"], "care_site", targets).items()}
         site = tables["care_site"].group_by("care_site_id").agg(**labels)
@@ -58,15 +61,11 @@ def people(tables: dict[str, ir.Table], schema: Schema, targets: Sequence[Target
 
 
 def events(tables: dict[str, ir.Table], schema: Schema, targets: Sequence[Target]) -> ir.Table:
-    """The rows that the schema names, of persons with a record, from its start on."""
-    visit = _first_visits(tables, schema)
-    starts = visit.select(visitor=visit.person_id, start=visit.start)
+    """The rows that the schema names, in the record or not: the import says why one is left out."""
     used = dict.fromkeys(t.codes.table for t in targets if by_event(t))
     parts = [_events(tables[name], name, targets) for name in used]
     rows = ibis.union(parts[0], *parts[1:]) if len(parts) > 1 else parts[0]
-    placed = rows.inner_join(starts, rows.id == starts.visitor)
-    named = placed.filter(placed.key.notnull(), placed.clock >= placed.start)
-    return named.drop("visitor", "start")
+    return rows.filter(rows.key.notnull())
 
 
 def keys(targets: Sequence[Target]) -> list[Key]:
@@ -84,6 +83,50 @@ def _concept(name: str, concept: int) -> str:
 
 def _code(name: str, code: str) -> str:
     return f"{name} source {code}"
+
+
+def _records(tables: dict[str, ir.Table], schema: Schema) -> ir.Table:
+    """One row per person with a record: when it starts, and when it stops, or null."""
+    start, end = schema.source.start, schema.source.end
+    times = _times(tables, start)
+    if times is None:
+        visit = _first_visits(tables, schema)
+        opened = visit.select(owner=visit.person_id, start=visit.start, until=visit.stop)
+    else:
+        opened = times.group_by("owner").agg(start=times.clock.min())
+        opened = opened.filter(opened.start.notnull()).mutate(until=ibis.null("float64"))
+    closers = _times(tables, end, last=True)
+    if closers is not None:
+        closers = closers.rename(closer="owner")
+        closed = closers.inner_join(opened, closers.closer == opened.owner)
+        closed = closed.filter(closed.clock > closed.start)
+        closed = closed.group_by("closer").agg(closed=closed.clock.min())
+        opened = opened.left_join(closed, opened.owner == closed.closer).drop("closer")
+        opened = opened.mutate(until=opened.closed).drop("closed")
+    if end.hours is not None:
+        latest = opened.start + end.hours * 3600
+        whole = closers is not None
+        opened = opened.mutate(until=ibis.least(opened.until, latest) if whole else latest)
+    return opened.rename(stop="until")
+
+
+def _times(tables: dict[str, ir.Table], moment: Moment | End, last: bool = False) -> Any:
+    """When an index event happens, or what a column says: owner and clock; None: neither is given.
+    A record ends with the last second of a date."""
+    if moment.concepts:
+        rows, names = tables[moment.table], EVENTS[moment.table]
+        there = rows[names.concept].isin(moment.concepts)
+        there |= rows[names.source_concept].isin(moment.concepts).fill_null(False)
+        rows = rows.filter(there)
+        return rows.select(
+            owner=rows.person_id, clock=_seconds(rows[names.stamp], rows[names.date])
+        )
+    if moment.column:
+        table, _, column = moment.column.partition(".")
+        rows, clock = tables[table], _seconds(tables[table][column])
+        whole_day = DAY if last and column.endswith("_date") else 0
+        return rows.select(owner=rows.person_id, clock=clock + whole_day)
+    return None
 
 
 def _first_visits(tables: dict[str, ir.Table], schema: Schema) -> ir.Table:
@@ -122,14 +165,20 @@ def _events(rows: ir.Table, name: str, targets: Sequence[Target]) -> ir.Table:
     value = {
         "value": ibis.null("string"),
         "coded": ibis.null("string"),
+        "said": ibis.null("string"),
         "unit": ibis.null("string"),
     }
-    if names.valued:
+    if names.text:
         units = sorted({u for source in mapped for u in source.units})
         named, concept = rows.unit_source_value.cast("string"), rows.unit_concept_id.cast("string")
+        if any(source.convert for source in mapped):
+            named = ibis.coalesce(named, concept)
+        signs = [(rows.operator_concept_id == c, sign) for c, sign in OPERATORS.items()]
+        number = rows.value_as_number.cast("string")
         value = {
-            "value": rows.value_as_number.cast("string"),
+            "value": ibis.cases(*signs, else_="").concat(number),
             "coded": rows.value_as_concept_id.cast("string"),
+            "said": rows[names.text].cast("string"),
             "unit": concept.isin(units).ifelse(concept, named) if units else named,
         }
     moment = _seconds(rows[names.stamp], rows[names.date])
