@@ -189,10 +189,10 @@ def _row_error(real: Floats, synthetic: Floats) -> float:
     if visits.sum() <= 0:
         return np.nan
     there = (visits > 0) & (others > 0)
-    rows = np.where(visits > 0, 1.0, 0.0)
+    distance = np.where(visits > 0, 1.0, 0.0)
     apart = real[there] / visits[there, None] - synthetic[there] / others[there, None]
-    rows[there] = np.abs(apart).sum(axis=1) / 2
-    return float((rows * visits).sum() / visits.sum())
+    distance[there] = np.abs(apart).sum(axis=1) / 2
+    return float((distance * visits).sum() / visits.sum())
 
 
 def real_vs_synthetic(

@@ -28,13 +28,13 @@ class EarlyInterruptHandler:
             signal.signal(signal.SIGINT, self._before)
 
 
-def _end(number: int, _: "FrameType | None") -> None:
+def _end(signal_number: int, _: "FrameType | None") -> None:
     """Raise nothing: Python would print an exception that comes in the middle of an import."""
     try:
         os.write(2, SENTENCE)
     finally:
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
+        signal.signal(signal_number, signal.SIG_DFL)
+        os.kill(os.getpid(), signal_number)
 
 
 def main() -> None:

@@ -107,9 +107,9 @@ def _explained(error: BaseException, stopped: int) -> tuple[int, str]:
         return 2, f"{error} [{error.code}] {after}"
     if isinstance(error, ArithmeticFault):
         return 3, f"{error} {after}"
-    place = traceback.extract_tb(error.__traceback__)[-1]
+    frame = traceback.extract_tb(error.__traceback__)[-1]
     return 3, (
-        f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}. The "
+        f"unexpected {type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}. The "
         "message is hidden because it could quote a record. Please report this place, or use the "
         f"Python API to see more. {after}"
     )

@@ -42,8 +42,8 @@ def each(places: NDArray[Any], numbers: int) -> "csr_array":
     """Every number at these places, by itself."""
     from scipy.sparse import csr_array
 
-    ones, rows = np.ones(len(places), np.int64), np.arange(len(places))
-    return csr_array((ones, (rows, places)), shape=(len(places), numbers))
+    ones, each = np.ones(len(places), np.int64), np.arange(len(places))
+    return csr_array((ones, (each, places)), shape=(len(places), numbers))
 
 
 def empty(name: str, never: NDArray[np.bool_]) -> Fact:

@@ -252,16 +252,16 @@ class Schema(FrozenModel):
         texts = []
         labels = [(e.name or what, e) for what in LABELS if (e := getattr(self, what))]
         for name, entry in (*labels, *((v.name, v) for v in self.variables)):
-            if not (number := self.numbers_of(entry)) or not entry.levels:
+            if not (numeric := self.numbers_of(entry)) or not entry.levels:
                 continue
             for i, cut in enumerate(entry.bands):
                 for level, sign, other in zip(
                     entry.levels[i : i + 2], ("<", ">="), (">=", "<"), strict=True
                 ):
                     if isinstance(entry, Labels):
-                        texts.append(f"{number.name} {sign} {cut:.15g} if {name} = {level}")
+                        texts.append(f"{numeric.name} {sign} {cut:.15g} if {name} = {level}")
                     else:
-                        texts.append(f"{name} != {level} if {number.name} {other} {cut:.15g}")
+                        texts.append(f"{name} != {level} if {numeric.name} {other} {cut:.15g}")
         return (*self.constraints, *(text for text in texts if text not in self.constraints))
 
     @property

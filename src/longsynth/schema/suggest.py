@@ -29,7 +29,7 @@ class Suggestion:
     def marks(self) -> tuple[str, ...]:
         """The lines that are still marked CHECK or FILL IN."""
         lines = enumerate(self.text.splitlines(), start=1)
-        return tuple(f"{number}: {line.strip()}" for number, line in lines if MARK.search(line))
+        return tuple(f"{position}: {line.strip()}" for position, line in lines if MARK.search(line))
 
     def schema(self) -> Schema:
         """Return the schema, or refuse it while a mark is open."""
@@ -89,9 +89,9 @@ def _of_metadata(metadata: Mapping[str, Any]) -> Columns:
             raise _unusable(f"the metadata describe {len(tables)} tables, not one or two.")
         parents = [relation["parent_table_name"] for relation in metadata.get("relationships", [])]
         people = parents[0] if parents else next(iter(tables))
-        rows = next((table for table in tables if table != people), people)
+        visits = next((table for table in tables if table != people), people)
         types = {c: str(f["sdtype"]) for t in tables.values() for c, f in _columns(t).items()}
-        return Columns(tuple(_columns(tables[rows])), tuple(_columns(tables[people])), types)
+        return Columns(tuple(_columns(tables[visits])), tuple(_columns(tables[people])), types)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         raise _unusable("these are not SDV's metadata.") from None
 

@@ -83,8 +83,8 @@ def sections(says: Governance) -> Iterator[FormSection]:
         elif isinstance(answer, tuple) and answer:
             fields = type(answer[0]).model_fields.items()
             columns = {n: f.title or n for n, f in fields if any(getattr(a, n) for a in answer)}
-            rows = tuple(tuple(_cell(getattr(a, name)) for name in columns) for a in answer)
-            yield FormSection(title, columns=tuple(columns.values()), rows=rows)
+            answered = tuple(tuple(_cell(getattr(a, name)) for name in columns) for a in answer)
+            yield FormSection(title, columns=tuple(columns.values()), rows=answered)
         elif isinstance(answer, tuple):
             yield FormSection(title, answers=((title, ("none",)),))
 

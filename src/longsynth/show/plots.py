@@ -301,9 +301,9 @@ def _dots(axis: Any, scores: list[Score], colour: str, shift: float, label: str)
     value = np.array([s.value for s in scores])
     ends = np.array([[s.lower, s.upper] for s in scores]).T
     reach = np.nan_to_num(np.abs(ends - value))
-    place = np.arange(len(scores)) + shift
+    across = np.arange(len(scores)) + shift
     look = {"color": colour, "fmt": "o", "ms": 5, "lw": 1.4, "label": label or None}
-    axis.errorbar(value, place, xerr=reach, clip_on=False, **look)
+    axis.errorbar(value, across, xerr=reach, clip_on=False, **look)
 
 
 def _rows(axis: Any, metrics: tuple[str, ...], chance: float) -> None:

@@ -111,10 +111,10 @@ def show_quality(console: Console, quality: Quality) -> None:
             f"{cell(finding.sentence)}{remedy}",
         )
     console.print(table)
-    number = ", ".join(f"{count} {colour}" for colour, count in quality.colours.items())
+    counted = ", ".join(f"{count} {colour}" for colour, count in quality.colours.items())
     colour = quality.colour
     console.print(
-        f"Verdict: [{STYLES[colour]}]{colour}[/] ({number}) for {quality.patients:,} patients and "
+        f"Verdict: [{STYLES[colour]}]{colour}[/] ({counted}) for {quality.patients:,} patients and "
         f"{quality.counts['rows']:,} rows."
     )
 

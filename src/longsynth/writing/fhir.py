@@ -115,8 +115,8 @@ def _resources(clinical: Clinical, chunk: Trajectories, first: int) -> Iterator[
         codes = [{"system": LOINC, "code": match.loinc[0]}] if match and match.loinc else []
         codes.append({"system": OWN, "code": events.name})
         levels: list[Any] = events.level or [None] * len(events.value)
-        rows = zip(events.patient, events.second, events.value, levels, strict=True)
-        for n, (who, second, number, level) in enumerate(rows):
+        cells = zip(events.patient, events.second, events.value, levels, strict=True)
+        for n, (who, second, number, level) in enumerate(cells):
             key, at = f"v{v}-{first}-{n}", int(second)
             measured = _value(events.unit, number, level)
             yield _observation(clinical, key, ids[who], at, codes, measured)

@@ -270,5 +270,5 @@ def _write(
         for part in batch.column("id").to_pylist():
             chunks = range(part * CHUNKS, min((part + 1) * CHUNKS, -(-patients // CHUNK)))
             some = sample_chunks(model, patients, seed=seed, where=where, chunks=chunks)
-            number = write_part(folder, model.schema, some, part=part, first=chunks[0] * CHUNK + 1)
-            yield pa.RecordBatch.from_pydict({"patients": [number]})
+            written = write_part(folder, model.schema, some, part=part, first=chunks[0] * CHUNK + 1)
+            yield pa.RecordBatch.from_pydict({"patients": [written]})

@@ -112,10 +112,12 @@ def _load(
     for path in files:
         copies.append(session.new_file())
         write_text(path, table, list(table.columns), copies[-1])
-    rows = f"({' UNION ALL '.join(f'SELECT * FROM {scan(copy)}' for copy in copies)})"
+    united = f"({' UNION ALL '.join(f'SELECT * FROM {scan(copy)}' for copy in copies)})"
     distinct = "DISTINCT" if table.duplicates == "drop" else ""
-    session.run(f"CREATE TEMP TABLE table{number} AS SELECT {distinct} * FROM {rows}")
-    before, after = (session.row(f"SELECT count(*) FROM {n}")[0] for n in (rows, f"table{number}"))
+    session.run(f"CREATE TEMP TABLE table{number} AS SELECT {distinct} * FROM {united}")
+    before, after = (
+        session.row(f"SELECT count(*) FROM {n}")[0] for n in (united, f"table{number}")
+    )
     notes["rows_by_file"][table.files] = before
     if before > after:
         notes["duplicate_rows_dropped"][table.files] = before - after

@@ -181,8 +181,8 @@ class Frame:
 
     def dot(self, x: float, y: float, radius: float, class_: str, tip: str) -> Markup:
         """A dot that shows its numbers on hover."""
-        place = {"cx": self.px(x), "cy": self.py(y), "r": radius}
-        return el("circle", el("title", tip), **place, class_=class_)
+        circle = {"cx": self.px(x), "cy": self.py(y), "r": radius}
+        return el("circle", el("title", tip), **circle, class_=class_)
 
     def hover(self, low: float, high: float, tip: str) -> Markup:
         """An invisible column that shows its numbers on hover."""

@@ -104,10 +104,10 @@ def target_name(schema: Schema, target: str) -> str:
 
 def outcome_levels(schema: Schema, outcome: Outcome) -> tuple[str, ...]:
     """The levels of an outcome; for a time to event how it ended, censored first."""
-    place = outcome.status if outcome.kind == "time_to_event" else outcome.variable
-    if place is None:
+    column = outcome.status if outcome.kind == "time_to_event" else outcome.variable
+    if column is None:
         return levels_of(schema, "event")
-    return tuple(level_names(schema.variables[place]))
+    return tuple(level_names(schema.variables[column]))
 
 
 def part_name(schema: Schema, part: str) -> str:
