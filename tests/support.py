@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -251,13 +252,17 @@ def _text(cells: list[str]) -> pa.Array:
 
 
 def rich_schema(**changes: object) -> Schema:
+    return Schema.model_validate(rich_content() | changes)
+
+
+def rich_content() -> dict[str, Any]:
     """Everything that a schema can hold, in a hospital's own columns: each kind of outcome, three
     groups with bands of age, codes, point masses and constraints."""
     mmhg = {"kind": "continuous", "unit": "mmHg", "bounds": [20, 250], "bounds_from": "a cuff"}
     died = {"column": "ended", "levels": ["censored", "dead", "transplanted"]}
     falls = {"unit": "falls", "bounds": [0, 9], "bounds_from": "a cap"}
     cost = {"unit": "EUR", "bounds": [10, 9000], "bounds_from": "a tariff", "transform": "log"}
-    content: dict[str, object] = {
+    return {
         "longsynth": 1,
         "name": "rich",
         "slots": SLOTS,
@@ -291,7 +296,6 @@ def rich_schema(**changes: object) -> Schema:
         "codes": [{"name": "drugs", "cap": 2, "levels": ["A01", "B01", "C07"], "column": "ATC"}],
         "constraints": ["diastolic < systolic"],
     }
-    return Schema.model_validate(content | changes)
 
 
 def rich_cohort(patients: int, seed: int) -> Cohort:

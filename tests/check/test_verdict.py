@@ -135,6 +135,27 @@ SPOILED = {
 }
 
 
+DRUGS = "codes:\n  - {name: drugs, levels: [A01, B01], cap: 1}\n"
+
+
+@pytest.mark.parametrize(
+    ("others", "finding"),
+    [(0, {}), (100, {("drugs", "outside_list"): "amber"}), (400, {("drugs", "missing"): "red"})],
+)
+def test_codes_outside_the_list_are_counted(
+    tmp_path: Path, others: int, finding: dict[tuple[str, str], str]
+) -> None:
+    tables = columns()
+    number = PATIENTS * VISITS
+    given = ["unlisted" if i < others else "A01" for i in range(number)]
+    tables["observations"]["drugs"] = given
+    quality = examined(written(tmp_path / "cohort", tables, SCHEMA + DRUGS))
+    assert found(quality) == finding
+    (drugs,) = [f for f in quality.findings if f.subject == "drugs"]
+    assert drugs.percent == 100 * others / number
+    assert "unlisted" not in repr(drugs), "no cell is quoted"
+
+
 @pytest.mark.parametrize("what", SPOILED)
 def test_each_mistake_has_its_own_finding(tmp_path: Path, what: str) -> None:
     quality = examined(written(tmp_path / "cohort", spoiled(what)))

@@ -22,9 +22,11 @@ PATIENTS = 150
 
 
 def odd_schema(**changes: object) -> Schema:
-    """Times in minutes, slots that merge rows, an anchor and a horizon."""
+    """Times in minutes, slots that merge rows, an anchor and a horizon, and codes."""
     rule = {"anchors": ["pulse", "dose"], "merge": 2.0, "horizon": 90.0, "aggregate": "mean"}
-    return ward_schema(slot_rule=rule, time={"column": "when", "unit": "minutes"}, **changes)
+    codes = [{"name": "drugs", "cap": 2, "levels": ["aspirin", "heparin", "7"]}]
+    time = {"column": "when", "unit": "minutes"}
+    return ward_schema(slot_rule=rule, time=time, codes=codes, **changes)
 
 
 def odd_tables(seed: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -49,6 +51,7 @@ def odd_tables(seed: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
     rows["dose"][rng.random(count) < 0.1] = np.nan
     for i in np.flatnonzero(who == 3):  # a patient whose anchors were never measured
         rows["pulse"][i], rows["dose"][i] = None, np.nan
+    rows["drugs"] = rng.choice(["aspirin", "heparin", "7", "7.0", None], count).tolist()
     order = rng.permutation(PATIENTS)
     people: dict[str, Any] = {
         "patient_id": ids[order].tolist(),

@@ -35,7 +35,7 @@ from longsynth.schema.file import dump
 from longsynth.show.pages import html_page, markdown_page
 from longsynth.system.errors import Code
 from refusals import refused
-from support import random_cohort, small_plan, small_schema
+from support import random_cohort, rich_content, rich_schema, small_plan, small_schema
 
 EXAMPLE = Path(__file__).parents[2] / "examples/governance.yaml"
 CONTENT: dict[str, Any] = yaml.safe_load(EXAMPLE.read_text())
@@ -450,6 +450,88 @@ def test_the_forms_hash_is_that_of_its_exact_bytes(tmp_path: Path) -> None:
     assert one.says == other.says
     assert one.sha256 != other.sha256
     assert one.sha256 == sha256(EXAMPLE.read_bytes()).hexdigest()
+
+
+def rich_form(tmp_path: Path, **changes: object) -> Form:
+    """The example, with what a schema of every kind of outcome answers by itself."""
+    known = yaml.safe_load(blank_form(rich_schema()))
+    facts = {k: known[k] for k in ("outcomes", "groups", "codes", "public_facts")}
+    text = yaml.safe_dump(CONTENT | facts | changes, sort_keys=False).replace(FILL, "an answer")
+    (tmp_path / "rich.yaml").write_text(text)
+    return load_form(tmp_path / "rich.yaml")
+
+
+def test_a_form_names_every_outcome_group_code_list_and_protected_combination(
+    tmp_path: Path,
+) -> None:
+    form = rich_form(tmp_path)
+    assert list(schema_departures(form, rich_schema())) == []
+    survival, *others = form.says.outcomes
+    assert (survival.name, survival.kind, survival.horizon) == (
+        "survival", "time_to_event", "365 days",
+    )  # fmt: skip
+    assert [o.kind for o in others] == ["binary", "nominal", "ordinal", "ordinal", "continuous"]
+    html, text = unescape(html_page(form)), markdown_page(form).replace("\\", "")
+    for page in (html, text):
+        for told in ("censored, dead, transplanted", "365 days", "time to event", "A01, B01, C07",
+                     "65 to under 80", "band = 80 and over and sex = F"):  # fmt: skip
+            assert told in page, told
+
+
+RICH: dict[str, tuple[Callable[[Any], None], str]] = {
+    "another horizon": (
+        lambda s: s["outcomes"][0].update(horizon=730),
+        "outcomes: survival: the schema has horizon 730 days; approved is 365 days",
+    ),
+    "another competing event": (
+        lambda s: s["outcomes"][0]["status"].update(levels=["censored", "dead", "lost"]),
+        "outcomes: survival: the schema has levels [censored, dead, lost]",
+    ),
+    "one outcome more": (
+        lambda s: s["outcomes"].append({"name": "pain", "kind": "binary"}),
+        "outcomes: the schema has pain, which is not approved",
+    ),
+    "one group less": (lambda s: s["groups"].pop(), "groups: payer is approved, but"),
+    "one code more": (
+        lambda s: s["codes"][0].update(levels=["A01", "B01", "C07", "D01"]),
+        "codes: drugs: the schema has levels [A01, B01, C07, D01]",
+    ),
+    "other people protected": (
+        lambda s: s.update(protected=[{"sex": "M"}]),
+        "public_facts.protected: the schema has [sex = M]; approved is [band = 80",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", RICH)
+def test_a_departure_is_named_by_the_name_of_its_outcome_group_or_list(
+    what: str, tmp_path: Path
+) -> None:
+    edit, sentence = RICH[what]
+    content = rich_content()
+    edit(content)
+    departures = list(schema_departures(rich_form(tmp_path), Schema.model_validate(content)))
+    assert any(sentence in departure for departure in departures), departures
+    assert HASH in departures[-1]
+
+
+def test_a_form_that_names_one_outcome_and_one_audit_group_stays_valid(tmp_path: Path) -> None:
+    """As forms did before there could be several."""
+    content = json.loads(json.dumps(CONTENT))
+    for many, one in (("outcomes", "outcome"), ("groups", "audit_group")):
+        (entry,) = content.pop(many)
+        content[one] = {k: v for k, v in entry.items() if k not in ("name", "kind")}
+    del content["codes"], content["public_facts"]["protected"]
+    form = load_form(written(content, tmp_path / "form.yaml"))
+    assert form.says.outcomes == load_form(EXAMPLE).says.outcomes
+    allows(form, **ASKED)
+    edited = simulated_schema().model_copy(update={"event": None, "protected": None})
+    departures = list(schema_departures(form, edited))
+    assert departures[0] == "outcomes: event is approved, but the schema lacks it."
+    content["outcome"] = content["audit_group"] = None
+    assert load_form(written(content, tmp_path / "form.yaml")).says.groups == ()
+    content["outcomes"] = []
+    assert "did you mean 'outcomes'" in the_refusal(content, tmp_path)[0]
 
 
 # --- releases -----------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from longsynth.reading.cohort_folder import read_cohort
+from longsynth.schema.record import given_codes
 from longsynth.system.errors import Code, Refused, SchemaError
 from readers.small_sources import (
     PEOPLE,
@@ -261,3 +263,42 @@ def test_a_start_that_omop_cannot_read_is_refused(tmp_path: Path, start: dict[st
     with pytest.raises(Refused) as refused:
         imported("omop", omop(tmp_path / "omop"), tmp_path, with_source(start))
     assert refused.value.code in (Code.MAPPING_UNUSABLE, Code.COLUMN_MISSING)
+
+
+def test_drugs_and_procedures_become_codes_in_the_slots_in_which_they_were_given(
+    tmp_path: Path,
+) -> None:
+    tables, hour = omop_tables(), timedelta(hours=1)
+    given = {  # person, concept, hours since the start of the visit
+        "drug": [(1, 111, 1.5), (1, 222, 1.6), (1, 999, 1.7), (2, 222, 0.2), (1, 111, -5)],
+        "procedure": [(2, 333, 0.1), (1, 444, 1.2)],
+    }
+    names = {
+        "drug": ("drug_exposure", "drug_exposure_start"),
+        "procedure": ("procedure_occurrence", "procedure"),
+    }
+    for prefix, rows in given.items():
+        table, stem = names[prefix]
+        when = [START[who] + after * hour for who, _, after in rows]
+        tables[table] = pa.table(
+            {
+                "person_id": [hashed(who) for who, _, _ in rows],
+                f"{prefix}_concept_id": [concept for _, concept, _ in rows],
+                f"{stem}_datetime": pa.array(when, pa.timestamp("us")),
+                f"{stem}_date": pa.array([at.date() for at in when], pa.date32()),
+            }
+        )
+    codes = [
+        {"name": "drugs", "levels": ["111", "222"], "cap": 2}
+        | {"source": {"concepts": [111, 222], "table": "drug_exposure"}},
+        {"name": "procedures", "levels": ["333", "444"], "cap": 1}
+        | {"source": {"concepts": [333, 444], "table": "procedure_occurrence"}},
+    ]
+    folder = imported("omop", omop(tmp_path / "omop", tables), tmp_path, SCHEMA | {"codes": codes})
+    schema, cohort = read_cohort(folder)
+    patient, slot, code = given_codes(cohort.codes)
+    found = [
+        (int(p) + 1, int(s), schema.code_names[c])
+        for p, s, c in zip(patient, slot, code, strict=True)
+    ]
+    assert found == [(1, 0, "111"), (1, 0, "222"), (1, 0, "444"), (2, 0, "222"), (2, 0, "333")]

@@ -31,6 +31,7 @@ PURPOSE = (
 )
 WORDS = {
     "patient": "one patient's complete record",
+    "time_to_event": "time to event",
     "replacement": "that record is replaced by any other; the number of patients is public",
 }
 ONE_LINE = 60  # letters of a list that is shown on one line
