@@ -71,7 +71,8 @@ class OpenCohort:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """How a cohort is recorded, as its documentation says."""
+    """How a cohort is recorded. The steps were checked against its readings, so they serve this
+    comparison; a release needs them from a public source."""
 
     steps: Mapping[str, float]  # of readings
     first: Literal["any", "zero"] = "any"  # time of the first visit
