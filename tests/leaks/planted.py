@@ -4,6 +4,7 @@ All have the same public facts. What differs is in the cells of the first patien
 a command says may differ either.
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -118,3 +119,28 @@ COHORTS = {
     "extreme parquet": (write_parquet, "extreme"),
     "malformed parquet": (write_parquet, "malformed"),
 }
+
+
+def write_fhir(folder: Path) -> Path:
+    """A small FHIR export whose ids, values, names and times are sentinels."""
+    folder.mkdir()
+    who = f"{MARK}-1"
+    patient = {"resourceType": "Patient", "id": who, "name": [{"family": MARK}]}
+    loinc = {"system": "http://loinc.org", "code": "8867-4"}
+    observation = {
+        "resourceType": "Observation",
+        "id": f"{MARK}-2",
+        "status": "final",
+        "subject": {"reference": f"Patient/{who}"},
+        "code": {"coding": [loinc], "text": MARK},
+        "effectiveDateTime": "2024-03-01T10:00:00Z",
+        "valueQuantity": {
+            "value": VALID[1],
+            "code": "/min",
+            "system": "http://unitsofmeasure.org",
+        },
+    }
+    for resource in (patient, observation):
+        file = folder / f"{resource['resourceType']}.ndjson"
+        file.write_text(json.dumps(resource) + "\n", encoding="utf-8")
+    return folder

@@ -46,7 +46,10 @@ def steps(cohort: Path, work: Path) -> list[Step]:
     train, held = work / "parts" / "train", work / "parts" / "holdout"
     real = ("--train", train, "--test", held, "--bootstrap", 0)
     charged = ("--method", "trust", "--book", book, "--dataset", "ward")
+    fhir = cohort.parent / "fhir"
     return [
+        Step("map new", ("fhir", fhir, "--out", work / "map.yaml")),
+        Step("import", ("fhir", fhir, "--schema", work / "map.yaml", "--out", work / "taken fhir")),
         Step("check", (cohort, *ACCEPTED, "--html", work / "check.html")),
         Step("check", (cohort, "--json", *ACCEPTED)),
         Step("split", (cohort, "--holdout", 0.5, "--out", work / "parts")),

@@ -10,12 +10,14 @@ from unittest import mock
 import pytest
 
 from leaks.capture import everything_said, private_tmp, removed_folders
-from leaks.planted import COHORTS
+from leaks.planted import COHORTS, write_fhir
 from leaks.scenarios import NO_DATA, PROMISE, Step, every_command, steps
 from leaks.sentinels import IDENTITIES, NEEDLES, SHORT, error_texts, found_in, found_under
 from longsynth.commands import exit as ending
 from longsynth.commands.app import app
 from longsynth.govern.keys import make_keys
+
+WITH_PATIENTS = ("taken", "taken fhir", "parts/train", "parts/holdout")  # cohort folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     write, kind = COHORTS[request.param]
     work, scratch = base / "work", base / "scratch"
     cohort = write(base / "cohort", kind)
+    write_fhir(base / "fhir")
     work.mkdir()
     scratch.mkdir()
     make_keys(work / "key")
@@ -99,7 +102,7 @@ def test_whatever_the_cells_hold_each_command_ends_alike(world: World) -> None:
 
 def outputs(world: World) -> Iterator[tuple[Path, tuple[bytes, ...]]]:
     """Each file or folder written, and what may not be in it."""
-    cohorts = {world.work / folder for folder in ("taken", "parts/train", "parts/holdout")}
+    cohorts = {world.work / folder for folder in WITH_PATIENTS}
     raw = {world.work / ran.step.raw_output for ran in world.ran if ran.step.raw_output}
     for path in sorted(world.work.rglob("*")):
         if path.is_file() and path.parent not in cohorts:  # which hold patients and ids
@@ -118,7 +121,7 @@ def test_no_file_holds_an_id_and_only_what_must_not_leave_holds_a_value(world: W
 
 def test_what_must_not_leave_can_be_read_by_its_owner_alone(world: World) -> None:
     internal = ("run/internal", "markov/internal", "raw/internal", "parts/internal")
-    for folder in (*internal, "parts", "parts/train", "redrawn", "audit", "taken"):
+    for folder in (*internal, "parts", "parts/train", "redrawn", "audit", "taken", "taken fhir"):
         assert stat.S_IMODE((world.work / folder).stat().st_mode) == 0o700, folder
 
 

@@ -14,7 +14,7 @@ from longsynth.schema.catalogue import Known, folded, known
 from longsynth.schema.column_words import words
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
-from longsynth.system.arrays import Bools, Floats, Ints
+from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 from longsynth.system.errors import Code, Refused
 from longsynth.writing.cohort import long_rows, named_levels, text_of_levels
 
@@ -54,6 +54,8 @@ class LongEvents:
     second: Ints  # since the start
     value: Floats  # NaN where there is a level
     level: list[str] | None
+
+    __repr__ = sizes_only
 
 
 @dataclass(frozen=True, slots=True)
