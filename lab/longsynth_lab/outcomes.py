@@ -24,7 +24,7 @@ from longsynth.reading.split import split_cohort
 from longsynth.schema.schema import Schema
 from longsynth_lab.patients import CHECKOUT, folder_of_cohorts
 
-METHODS = ("copula-score", "dp-markov")  # the default, and its strongest rival
+METHODS = ("copula-score", "dp-markov")  # the default, and one rival with its default settings
 DELTA, BOOTSTRAP = 1e-5, 200
 LINEAR = ("logistic", "linear", "Cox", "")  # one model for each outcome, and none
 

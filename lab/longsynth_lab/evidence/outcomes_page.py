@@ -21,6 +21,8 @@ what each number means and what a model may know.
 - **Real and base-rate rows** show a 95 % interval from resampled test patients.
 - Noise and split are not seeded: a rerun gives other patients and other noise. One split is one
   sample of patients, and with few patients another split can change the order of rows.
+- `dp-markov` runs with its default settings, and no other rival was measured. Where it is ahead of
+  `copula-score`, a tuned rival could be further ahead.
 
 `python lab/outcomes.py --out lab/results/outcomes.json --page docs/outcomes.md` measures it again.
 """
