@@ -1,6 +1,7 @@
 """Algorithm 2 (alg:sample): weighted irregular trajectories from a model. No data, no noise."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from numpy.random import SFC64, Generator, SeedSequence
@@ -12,6 +13,7 @@ from longsynth.sampling.selection import Selection, selected
 from longsynth.sampling.strata import Strata
 from longsynth.sampling.times import ended, observed_times
 from longsynth.sampling.where import Where
+from longsynth.schema.schema import stratum_of
 from longsynth.system.errors import Code, Refused, checked
 from longsynth.system.workers import in_threads, one_thread
 
@@ -70,26 +72,21 @@ def sampled(model: Model, strata: Strata, patients: int, rng: Generator) -> Synt
     observed = model.masks.draw(shared, length, rng)  # eq:auxiliary; at least two per variable
     gaps = as_stated(model.gaps.draw(shared, rng), model.schema)  # eq:auxiliary
     site, group, event = model.schema.strata[stratum].T
+    weight = strata.weight[stratum]  # w_i = p / q
+    made = Synthetic(values, observed, gaps, length, group, event, site, weight, model.fingerprint)
+    if model.labels:
+        made = model.labels.drawn(made, stratum, strata, rng)
+        stratum = stratum_of((site, group, made.event), model.schema)
     for point in model.points:
         point.placed(values, rng)
     for times in model.times:
-        time = times.time(values, event, rng)
+        time = times.time(values, made.event, rng)
         values[:, 0, times.outcome.variable] = time
         if times.from_start:
             gaps, length = ended(gaps, length, time * times.hours)
     if model.times:
         observed = model.masks.draw(shared, length, rng) & model.schema.layout.up_to(length)
         observed = observed_times(observed, model.times)
-    made = Synthetic(
-        values=values,
-        observed=observed,
-        gaps=gaps,
-        length=length,
-        group=group,
-        event=event,
-        site=site,
-        weight=strata.weight[stratum],  # w_i = p / q
-        fingerprint=model.fingerprint,
-    )
+        made = replace(made, observed=observed, gaps=gaps, length=length)
     made = constrained(made, model.schema)  # public, so it costs nothing
     return model.codes.given_to(made, stratum, rng) if model.codes else made

@@ -79,6 +79,14 @@ class SharedDraw(Protocol):
     def __call__(self, stratum: NDArray[np.int64], rng: Generator) -> Any: ...
 
 
+class LabelPart(Protocol):
+    """Draws the event from the record, and returns the patients with weights to match."""
+
+    def drawn(
+        self, made: Synthetic, stratum: NDArray[np.int64], strata: Strata, rng: Generator
+    ) -> Synthetic: ...
+
+
 def by_stratum(stratum: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
     return stratum
 
@@ -93,6 +101,7 @@ class Model:
     gaps: Part  # hours
     fingerprint: str  # of the bundle it was built from
     shared: SharedDraw = by_stratum
+    labels: LabelPart | None = None  # None: the event is that of the stratum
     points: tuple["Point", ...] = ()  # that many readings have exactly
     times: tuple[Times, ...] = ()  # to event
     codes: Codes | None = None  # from public lists

@@ -8,7 +8,7 @@ from typing import ClassVar
 from longsynth.bundle import Bundle
 from longsynth.methods.copula_score.channels import channel_number
 from longsynth.methods.copula_score.features import Lags
-from longsynth.methods.copula_score.model import copula_model
+from longsynth.methods.copula_score.labelled import labelled_model
 from longsynth.methods.copula_score.release import CopulaEncoder, copula_facts, copula_stages
 from longsynth.methods.copula_score.settings import FEWEST, MOST, Settings, settings_text
 from longsynth.methods.fact import Fact
@@ -51,4 +51,4 @@ class CopulaScore(PrivateMethod):
         )
 
     def model(self, bundle: Bundle) -> Model:
-        return copula_model(bundle, self.settings)
+        return labelled_model(bundle, self.settings)

@@ -1,5 +1,5 @@
-"""The lines of `copula-score`, in three passes: marginals first; then products of normal scores;
-then effects along what they show."""
+"""The lines of `copula-score`, in four passes: marginals first; then products of normal scores;
+then effects along what they show; then where the event departs from all this."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -23,6 +23,8 @@ from longsynth.methods.copula_score.channels import (
     measures_of,
 )
 from longsynth.methods.copula_score.features import Lags, shape_features, time_shapes
+from longsynth.methods.copula_score.labelled import label_base_of
+from longsynth.methods.copula_score.labels import LabelBase, label_width
 from longsynth.methods.copula_score.reading import (
     correlations,
     first_pass,
@@ -37,6 +39,7 @@ from longsynth.methods.copula_score.settings import (
     EVENT,
     EVENT_WEIGHT,
     GRID,
+    LABELS,
     MARGINALS,
     PLACE_WEIGHT,
     SCORE,
@@ -59,7 +62,7 @@ from longsynth.system.arrays import Floats
 
 def copula_stages(schema: Schema, settings: Settings) -> tuple[Stage, ...]:
     sizes, shares = Sizes.of(schema), lines.with_optional_lines(shares_of(schema, settings), schema)
-    return (
+    stages: tuple[Stage, ...] = (
         (
             *_events(schema, shares),
             lines.strata(schema, shares),
@@ -69,6 +72,7 @@ def copula_stages(schema: Schema, settings: Settings) -> tuple[Stage, ...]:
         (_blocks(schema, sizes, shares[BLOCKS]),),
         (_score(schema, sizes, shares[SCORE]), _effects(schema, sizes, shares[EFFECTS])),
     )
+    return (*stages, (_labels(schema, sizes, shares[LABELS]),)) if LABELS in shares else stages
 
 
 class CopulaEncoder(Encoder):
@@ -87,6 +91,9 @@ class CopulaEncoder(Encoder):
                 products = released_products(so_far, known)
                 blocks = correlations(products, so_far, known, settings)
                 self.score = score_weights(products, blocks, self.lags, known)
+        self.labels: LabelBase | None = None  # known after the third
+        if EFFECTS in so_far.released:
+            self.labels = label_base_of(so_far, settings)
 
     def __call__(self, batch: Cohort) -> "CopulaEncoded":
         return CopulaEncoded(batch, self)
@@ -193,6 +200,31 @@ def _effect_rows(encoded: CopulaEncoded) -> Contribution:
     rows = encoded.features.reshape(encoded.batch.patients, -1)
     left = left_rows(encoded.schema, encoded.stratum)
     return clipped(rows, encoded.encoder.sizes.effect_radius, left)
+
+
+def _labels(schema: Schema, sizes: Sizes, share: Fraction) -> Line:
+    width = label_width(schema)
+    summed = _ball(LABELS, "events less expected events, by summaries of the record", width)
+    unit = sizes.label_radius(width)
+    words = "in the log odds of the event per standard deviation of a summary"
+    return Line(summed, share, _label_rows, partial(_label_noise, unit, words))
+
+
+def _label_rows(encoded: CopulaEncoded) -> Contribution:
+    encoder, base = encoded.encoder, encoded.encoder.labels
+    assert base is not None, "labels need the first three passes"
+    summaries = base.summaries.of(encoded.channels, encoded.coded.length, encoded.stratum)
+    rows = base.rows(summaries, encoded.event)
+    return clipped(rows, encoder.sizes.label_radius(rows.shape[1]), encoded.ones)
+
+
+def _label_noise(unit: float, words: str, sd: float, patients: int) -> str:
+    """Log odds move a mean residual by p (1 − p)."""
+    mean = sd / patients * unit
+    return (
+        f"±{mean / 0.25:.2g} {words} if half the patients have the event, "
+        f"±{mean / 0.09:.2g} if a tenth"
+    )
 
 
 def _noise(unit: float, words: str, sd: float, patients: int) -> str:

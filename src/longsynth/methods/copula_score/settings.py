@@ -20,14 +20,24 @@ from longsynth.schema.schema import Schema
 
 EVENT = "event"
 MARGINALS, BLOCKS, SCORE, EFFECTS = "marginals", "lag blocks", "severity", "effects"
+LABELS = "labels"
 
 # Parts of ρ where there is little to learn (ν = 300 or less) and where there is much (3,000 or
 # more). Little: what matters most is one number, how far an event moves severity, and how many
 # events there are. Much: each channel's own effect and the correlations are within reach.
 # Found by trial: 50 % more or a third less for one line was not better on development seeds
 # (docs/rivals.md).
-LITTLE = {EVENT: 6, STRATA: 2, LENGTHS: 4, MARGINALS: 20, BLOCKS: 36, SCORE: 22, EFFECTS: 9}
-MUCH = {EVENT: 4, STRATA: 2, LENGTHS: 4, MARGINALS: 20, BLOCKS: 38, SCORE: 6, EFFECTS: 26}
+_PARTS = {
+    EVENT: (6, 4),
+    STRATA: (2, 2),
+    LENGTHS: (4, 4),
+    MARGINALS: (20, 20),
+    BLOCKS: (36, 38),
+    SCORE: (22, 6),
+    EFFECTS: (9, 20),
+    LABELS: (8, 16),
+}
+LITTLE, MUCH = ({name: parts[much] for name, parts in _PARTS.items()} for much in (0, 1))
 
 GRID = 1 << 14  # integers in a radius: rounding stays far below the noise
 GAP_WEIGHTS = (0.25, 0.5)  # of the waves of the first and of later gaps, beside those of values
@@ -35,6 +45,8 @@ EVENT_WEIGHT, PLACE_WEIGHT = 2, 1  # events are rarer and matter more than sites
 SHAPE_WEIGHTS = np.array([1.0, 2.0, 1.5])  # of a score's level, slope and bend: they differ less
 BALANCE = 1 / 3  # events among synthetic patients, at least; weights restore the population
 FEWEST, MOST = 4_000, 20_000  # simulated patients of a calibration
+LEAST_STRENGTH = 300  # ν from which on labels have a model of their own
+POOL = 16_384  # patients of the copula to whom the label model is fitted
 SHAPES = ("level", "slope", "bend")
 
 
@@ -48,6 +60,7 @@ class Settings:
     toward_factors: bool = True  # correlations shrink toward the factor fit; else toward zero
     along_severity: bool = True  # an event's effect may be wide along the loadings
     marks_in_copula: bool = True  # observation marks correlate with values and gaps
+    labels: bool = True  # the event is drawn last, from a model of its own
     balanced: bool = True  # draws have the means and covariance of their law
     balance: float = BALANCE  # events among synthetic patients, at least
 
@@ -98,6 +111,10 @@ class Sizes:
     def effect_radius(self) -> float:
         return 0.7 * sqrt(self._room) * float(np.clip((self.strength / 1000) ** 0.2, 0.5, 1.2))
 
+    def label_radius(self, width: int) -> float:
+        """Whitened columns have mean square one. Patients with a rare event are the long rows."""
+        return 0.86 * sqrt(width)
+
     @property
     def _room(self) -> float:
         """Mean squares of a patient's channels in a slot, less what time averages out."""
@@ -114,12 +131,19 @@ def measure_weights(schema: Schema, sizes: Sizes) -> list[NDArray[np.float64]]:
     return weights
 
 
+def has_labels(schema: Schema, settings: Settings) -> bool:
+    """Whether the event is drawn last. With less to learn, the label model would be its prior."""
+    enough = schema.resolved_constants.strength >= LEAST_STRENGTH
+    return settings.labels and enough and schema.event is not None
+
+
 def shares_of(schema: Schema, settings: Settings) -> dict[str, Fraction]:
     """Where every record is full there is no length to learn, and other lines share its part."""
     way = float(np.clip(np.log10(schema.resolved_constants.strength / 300), 0.0, 1.0))
     much = Fraction(round(way * 20), 20)
     without = {LENGTHS} if schema.length == "full" else set()
     without |= {EVENT} if schema.event is None else set()
+    without |= set() if has_labels(schema, settings) else {LABELS}
     names = [n for n in settings.little if n not in without]
     parts = {
         n: (1 - much) * Fraction(settings.little[n]) + much * Fraction(settings.much[n])
@@ -140,6 +164,7 @@ def settings_text(schema: Schema, settings: Settings) -> dict[str, str]:
         "radius of lag blocks": f"{sizes.block_radius:.4g}",
         "radius of severity": f"{sizes.score_radius:.4g}",
         "radius of effects": f"{sizes.effect_radius:.4g}",
+        "labels": _labels_text(schema, settings),
         "grid": f"{GRID:,} integers in each radius",
         "channels": f"m = {channels}: values, marks, the gap" + length,
         "distances": f"{_distances(Lags(schema.slots, channels))} slots",
@@ -156,6 +181,12 @@ def settings_text(schema: Schema, settings: Settings) -> dict[str, str]:
     steps = zip(schema.variables, schema.steps, strict=True)
     given = [f"{v.name} {step:g} {v.unit}".rstrip() for v, step in steps if step]
     return text | ({"recording resolution": ", ".join(given)} if given else {})
+
+
+def _labels_text(schema: Schema, settings: Settings) -> str:
+    if not has_labels(schema, settings):
+        return f"those of the copula: a model of their own needs ν = {LEAST_STRENGTH} or more"
+    return f"a model of their own, fitted to {POOL:,} simulated patients"
 
 
 def _fewer(schema: Schema, sizes: Sizes) -> str:
