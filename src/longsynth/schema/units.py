@@ -90,11 +90,13 @@ _OMOP_UNITS = {
     "mg/L": 8751,
     "mg/dL": 8840,
     "mm[Hg]": 8876,
+    "mmol/kg": 9577,
     "mmol/L": 8753,
     "ng/mL": 8842,
     "pg": 8564,
     "pg/mL": 8845,
     "s": 8555,
+    "ug/d": 8906,
     "umol/L": 8749,
 }
 _SPELLINGS |= {str(concept): _SPELLINGS.get(u.casefold(), u) for u, concept in _OMOP_UNITS.items()}
