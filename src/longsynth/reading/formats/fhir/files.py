@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import partial
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, Any
 
@@ -102,7 +101,7 @@ class _Split:
     def look_into(self, path: Path, kind: str) -> bool:
         """Write what the resources of a file contain. False: one of them is too large."""
         with _reading(path), _opened(path) as file:
-            for line in _lines(file, packed=path.suffix == ".gz"):
+            for line in iter(partial(file.readline, LARGEST + 1), b""):
                 if len(line) > LARGEST:
                     return False
                 if CONTAINED in line and INSIDE.intersection(_kinds_inside(line, kind)):
@@ -150,26 +149,6 @@ def _kinds_inside(line: bytes, kind: str) -> list[str]:
     if kind in kinds:
         kinds.remove(kind)
     return kinds
-
-
-def _lines(file: IO[bytes], *, packed: bool) -> Iterator[bytes]:
-    """Yield lines that may contain resources, and one that is too large. Where all bytes are at
-    hand, hardly any is looked at: the last line end of a block is near its end."""
-    if packed:
-        yield from iter(partial(file.readline, LARGEST + 1), b"")
-        return
-    at = -1
-    with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-        while len(content) - at > LARGEST:
-            start, at = at + 1, content.rfind(b"\n", at + 1, at + 1 + LARGEST)
-            if at < start:
-                yield content[start : start + LARGEST + 1]
-                return
-        end = -1
-        while (found := content.find(CONTAINED, end + 1)) >= 0:
-            start, end = content.rfind(b"\n", 0, found) + 1, content.find(b"\n", found)
-            end = len(content) if end < 0 else end
-            yield content[start:end]
 
 
 def _opened(path: Path) -> IO[bytes]:
