@@ -11,6 +11,7 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import duckdb
@@ -18,7 +19,7 @@ import pytest
 
 from io_formats import ohdsi
 from longsynth.schema.catalogue import Known, catalogue, folded
-from longsynth.schema.units import omop_unit, ucum
+from longsynth.schema.units import conversion, omop_unit, ucum
 
 OPEN = Path(os.environ.get("LONGSYNTH_COHORTS", ""))
 WITH_DATA = pytest.mark.skipif(
@@ -155,3 +156,13 @@ def test_concepts_have_the_code_that_comes_first_and_the_unit_its_spelling(tmp_p
             other = {"U/L": "[U]/L", "ug/d": "ug/(24.h)"}
             spelling = ucum(entry.variable.unit)
             assert known[unit][::2] == (other.get(spelling, spelling), "S")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["9^9^9", "10^99999999 m", "m^(9^9^9)", "(", "é", "1e999", "m" * 70_000, "/" * 3000, "\0"],
+)
+def test_a_text_that_is_no_unit_is_told_at_once(text: str) -> None:
+    begun = perf_counter()
+    assert conversion(text, "kg") is None
+    assert perf_counter() - begun < 5

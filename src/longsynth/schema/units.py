@@ -105,6 +105,7 @@ _CELLS = re.compile(
     r"(/nl|k/ul|gpt/l|tsd/ul|g/l\*)"
     r"|(?:(?:x ?)?10(?:\^|\*|e|\*\*)?(\d+)|1|cells)?/(l|ul|µl|μl|mm3|mm³|nl)"
 )
+LONGEST = 60  # characters of a unit; pint's time grows with their square
 _PER_LITRE = {"l": 1.0, "ul": 1e6, "µl": 1e6, "μl": 1e6, "mm3": 1e6, "mm³": 1e6, "nl": 1e9}
 
 # g/mol, so that amounts (mmol/L) become masses (mg/dL). Public chemistry, by the catalogue's names.
@@ -139,14 +140,16 @@ def conversion(given: str, wanted: str, variable: str = "") -> Conversion | None
     if wanted_cells is not None:
         cells = 1e9 if given.strip() == "G/L" else cells  # giga per litre
         return None if cells is None else (cells / wanted_cells, 0.0)
-    units, pint = _registry()
+    if len(given) > LONGEST:
+        return None
+    units = _registry()
     try:
         start, end = (units.Unit(_pint(text)) for text in (given, wanted))
         weight = _MOLAR_MASS.get(variable)
         context = ("chemistry",) if weight else ()
         by_weight = {"mw": units.Quantity(weight, "g/mol")} if weight else {}
         zero, one = (units.Quantity(x, start).to(end, *context, **by_weight).m for x in (0.0, 1.0))
-    except (pint.PintError, ValueError, TypeError, AttributeError, ArithmeticError):
+    except Exception:  # noqa: BLE001  pint raises anything for a text that is no unit
         return None
     return _exact(one - zero), _exact(zero)
 
@@ -195,8 +198,12 @@ def _cells(text: str) -> float | None:
     return 1e9 if spelled else 10.0 ** int(power or 0) * _PER_LITRE[per]
 
 
+class _Number(float):
+    """Pint reads whole numbers as such, and would never finish with 9^9^9. This one overflows."""
+
+
 @cache
-def _registry() -> tuple[Any, Any]:
+def _registry() -> Any:
     try:
         import pint
     except ModuleNotFoundError:
@@ -205,4 +212,4 @@ def _registry() -> tuple[Any, Any]:
             "units are converted with pint, which is not installed.",
             "Install it: pip install 'longsynth[table]'",
         ) from None
-    return pint.UnitRegistry(autoconvert_offset_to_baseunit=True), pint
+    return pint.UnitRegistry(autoconvert_offset_to_baseunit=True, non_int_type=_Number)
