@@ -72,7 +72,7 @@ def _lines(known: list[Known], units: dict[str, set[str]], classes: list[str]) -
     yield "slot_rule: {merge: 1}   # CHECK: hours within which values are one time point"
     if classes:
         listed = ", ".join(f'"{ACT}|{code}"' for code in classes)
-        yield "source:  # CHECK: the first encounter of these classes is the record; without it, all is"
+        yield "source:  # CHECK: the first encounter of these classes is the record"
         yield f"  start: {{codes: [{listed}]}}"
     else:
         yield "# CHECK: without `source: {start: …}`, the first mapped value opens a record"
