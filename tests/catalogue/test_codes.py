@@ -64,6 +64,12 @@ UNITS = {  # MIMIC's spelling, and ours. Its "bpm" is OMOP's "counts per minute"
     "sec": "s",
     "U/L": "U/L",
 }
+OMOPS = {  # other spellings of UCUM's
+    "U/L": "[U]/L",
+    "m[IU]/L": "10*-3.[iU]/L",
+    "meq/L": "10*-3.eq/L",
+    "ug/d": "ug/(24.h)",
+}
 # Not in the extract. The open MIMIC tables map to these, or DataQualityDashboard names them.
 ELSEWHERE = {
     "bicarbonate",
@@ -152,10 +158,11 @@ def test_concepts_have_the_code_that_comes_first_and_the_unit_its_spelling(tmp_p
             code, name, standard = known[entry.omop]
             assert (code, standard) == (entry.loinc[0], "S"), entry.variable.name
             assert says(entry, name), entry.variable.name
-        if (unit := omop_unit(entry.variable.unit)) is not None:
-            other = {"U/L": "[U]/L", "ug/d": "ug/(24.h)"}
-            spelling = ucum(entry.variable.unit)
-            assert known[unit][::2] == (other.get(spelling, spelling), "S")
+    more = ["°F", "mEq/L", "thousands per µL"]
+    for unit in {entry.variable.unit for entry in catalogue()} | set(more):
+        if (concept := omop_unit(unit)) is not None:
+            spelling = OMOPS.get(ucum(unit), ucum(unit))
+            assert known[concept][::2] == (spelling, "S"), unit
 
 
 @pytest.mark.parametrize(
