@@ -71,6 +71,11 @@ def test_a_network_study_runs_unchanged_on_real_and_synthetic_tables(tmp_path: P
     found = check_synthetic(bundle, model_of(bundle), tmp_path / "synthetic")
     assert all(finding.good for finding in found)
 
+    again = tmp_path / "again"
+    import_cohort("omop", tmp_path / "synthetic", tmp_path / "synthetic/schema.yaml", again)
+    same = (s.canonical().model_dump() for s in (bundle.schema, read_cohort(again)[0]))
+    assert next(same) == next(same)
+
     real, kept, made = (answer(f) for f in (OPEN, tmp_path / "imported", tmp_path / "synthetic"))
     assert (real.persons, kept.persons, made.persons) == (100, 100, 1000)
     assert real.dead == kept.dead == 15
