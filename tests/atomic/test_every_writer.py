@@ -53,7 +53,7 @@ KNOWN = {
     "writing/meds.py": FOLDER,
     "writing/omop.py": FOLDER,
     "writing/fhir.py": FOLDER,
-    "reading/formats/fhir/resources.py": TEMPORARY,
+    "reading/formats/fhir/files.py": TEMPORARY,
     "reading/parquet.py": TEMPORARY,
     "writing/cohort.py": FOLDER,
     "writing/export.py": FOLDER,

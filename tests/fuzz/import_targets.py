@@ -14,6 +14,7 @@ from numpy.random import Generator
 
 from fuzz.cohorts import ROWS
 from fuzz.csv_inputs import any_csv
+from fuzz.fhir_inputs import any_fhir, mapping, odd_patient
 from fuzz.kind import Fault, Kind, made_once
 from fuzz.mutation import mutated, one_of
 from fuzz.parquet_inputs import (
@@ -27,25 +28,36 @@ from fuzz.parquet_inputs import (
 from leaks.sentinels import MARK
 from longsynth.reading.importing import import_cohort
 from longsynth.system.errors import Refused
+from readers.small_fhir import fhir
+from readers.small_fhir import schema as fhir_schema
 from readers.small_sources import MEDS_ROWS, SCHEMA, meds, omop, omop_duckdb, omop_tables
 
-FORMS: tuple[str, ...] = ("meds", "omop")
+FORMS: tuple[str, ...] = ("meds", "omop", "fhir")
+LAYOUTS: tuple[dict[str, Any], ...] = (  # of OMOP: a record may span visits, or start at an event
+    {},
+    {"start": {"visits": [9201]}, "end": {"hours": 12}},
+    {"start": {"concepts": [3027018]}, "end": {"hours": 8760}},
+    {"start": {"column": "person.birth_datetime"}},
+    {"end": {"visits": [9201]}},
+)
 TIMES = (None, 0, 1_577_865_600_000_000, 2**63 - 1, -(2**63), -(10**17), 10**17)  # in µs
 
 
 @cache
 def _base() -> Path:
-    """The three patients as MEDS, as OMOP tables and as an OMOP database."""
+    """The three patients as MEDS, as FHIR, as OMOP tables and as an OMOP database."""
     place = made_once() / "sources"
     meds(place / "meds")
     omop(place / "omop")
     omop_duckdb(place / "omop.duckdb")
+    fhir(place / "fhir")
     return place
 
 
 def _make_import(folder: Path, rng: Generator) -> None:
-    form = one_of(rng, ("events", "long", "meds", "meds", "omop", "omop", "duckdb"))
-    (folder / "schema.yaml").write_text(json.dumps(SCHEMA))
+    form = one_of(rng, ("events", "long", "meds", "meds", "omop", "omop", "duckdb", "fhir", "fhir"))
+    layout = one_of(rng, LAYOUTS) if form == "omop" and rng.random() < 0.5 else SCHEMA["source"]
+    (folder / "schema.yaml").write_text(json.dumps(SCHEMA | {"source": layout}))
     source = folder / form
     if form == "events":
         source.mkdir()
@@ -54,6 +66,9 @@ def _make_import(folder: Path, rng: Generator) -> None:
     elif form == "long":
         source.mkdir()
         _long(source, rng)
+    elif form == "fhir":
+        (folder / "schema.yaml").write_text(json.dumps(mapping(rng)))
+        any_fhir(source, rng)
     elif form == "duckdb":
         source.write_bytes(mutated((_base() / "omop.duckdb").read_bytes(), rng, most=2))
     else:
@@ -110,9 +125,12 @@ def _make_cells(folder: Path, rng: Generator) -> None:
     """The cells of the first patient replaced within their columns' types."""
     for form in FORMS:
         _reference(form)  # now, as what is made while reading must not stay
-    (folder / "schema.yaml").write_text(json.dumps(SCHEMA))
-    if rng.random() < 0.5:
+    form = one_of(rng, FORMS)
+    (folder / "schema.yaml").write_text(json.dumps(_schema(form)))
+    if form == "meds":
         _meds_cells(folder / "meds", rng)
+    elif form == "fhir":
+        odd_patient(folder / "fhir", rng)
     else:
         omop(folder / "omop", {name: _odd_cells(t, rng) for name, t in omop_tables().items()})
 
@@ -176,7 +194,7 @@ ODD: dict[pa.DataType, Callable[[Generator, int], pa.Array]] = {
 
 def _cells(folder: Path, rng: Generator) -> list[str]:
     (source,) = [path for path in folder.iterdir() if path.name != "schema.yaml"]
-    form: str = "meds" if source.name == "meds" else "omop"
+    form: str = source.name
     try:
         found = _others(form, source, folder)
     except Refused as refusal:
@@ -196,7 +214,7 @@ def _others(form: str, source: Path, folder: Path) -> list[Any]:
         row
         for table in tables
         for row in zip(*(column.to_pylist() for column in table.columns), strict=True)
-        if row[0] not in (1, 2**62 + 1)
+        if row[0] not in (1, "1", 2**62 + 1)
     ]
 
 
@@ -204,8 +222,12 @@ def _others(form: str, source: Path, folder: Path) -> list[Any]:
 def _reference(form: str) -> list[Any]:
     folder = made_once() / f"reference {form}"
     folder.mkdir()
-    (folder / "schema.yaml").write_text(json.dumps(SCHEMA))
+    (folder / "schema.yaml").write_text(json.dumps(_schema(form)))
     return _others(form, _base() / form, folder)
+
+
+def _schema(form: str) -> dict[str, Any]:
+    return fhir_schema() if form == "fhir" else SCHEMA
 
 
 IMPORT = Kind("import", 2, _make_import, _import)

@@ -71,7 +71,7 @@ def database(tables: Path) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.execute("CREATE SCHEMA cdm; CREATE SCHEMA results")
     connection.execute(ddl("duckdb"))
-    for file in sorted(set(tables.glob("*.parquet")) - {tables / "longsynth_weight.parquet"}):
+    for file in sorted(tables.glob("*.parquet")):
         connection.execute(f"INSERT INTO cdm.{file.stem} BY NAME SELECT * FROM '{file}'")
     return connection
 

@@ -1,7 +1,6 @@
 """Synthetic patients as OMOP and FHIR: as the standards ask, and back as the same patients."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -172,12 +171,17 @@ def test_an_event_that_is_no_death_is_a_condition(tmp_path: Path) -> None:
 def test_the_script_makes_a_duckdb_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The file is not compared: DuckDB puts a random identifier into its header."""
     monkeypatch.chdir(written("omop", tmp_path / "out", ward()))
-    with duckdb.connect() as connection:
+    with duckdb.connect(tmp_path / "cdm.duckdb") as connection:
         connection.execute(Path("duckdb.sql").read_text())
         assert connection.execute("SELECT count(*) FROM person").fetchall() == [(90,)]
         with pytest.raises(duckdb.ConstraintException):
             connection.execute("INSERT INTO person (person_id) VALUES (91)")
+    import_cohort("omop", tmp_path / "cdm.duckdb", "schema.yaml", tmp_path / "in")
+    import_cohort("omop", tmp_path / "out", "schema.yaml", tmp_path / "again")
+    read, again = (read_cohort(tmp_path / name)[1] for name in ("in", "again"))
+    assert np.array_equal(read.values, again.values, equal_nan=True)
 
 
 @pytest.mark.parametrize("day", ["soon", "0001-01-01", "2024-13-01"])
@@ -208,7 +212,7 @@ def test_the_statements_load_into_the_official_tables_of_postgres(tmp_path: Path
         connection.execute(ohdsi.ddl("postgresql"))
         connection.execute("SET search_path TO cdm")
         for file in sorted(folder.glob("*.sql")):
-            if file.name != "longsynth_weight.sql" and file.stat().st_size:
+            if file.stat().st_size:
                 connection.execute(file.read_text())
         rows = connection.execute("SELECT count(*) FROM person").fetchone()
         assert rows == (PATIENTS,)
@@ -233,38 +237,3 @@ def test_every_default_analysis_of_achilles_runs(tmp_path: Path) -> None:
     analyses = ohdsi.achilles(written("omop", tmp_path / "out", ward()), tmp_path)
     assert len(analyses) == 194
     assert {number: error for number, error in analyses.items() if error} == {}
-
-
-STUDY = """
-WITH cohort AS (  -- adults with a fast pulse, from their first one on
-    SELECT p.person_id, min(m.measurement_datetime) AS entered
-    FROM person p JOIN measurement m ON m.person_id = p.person_id
-    WHERE m.measurement_concept_id = 3027018 AND m.value_as_number > 100
-    AND extract(year FROM m.measurement_date) - p.year_of_birth >= 18
-    GROUP BY p.person_id)
-SELECT count(DISTINCT c.person_id) AS people, count(*) AS rates,
-       round(avg(m.value_as_number), 1) AS mean,
-       count(DISTINCT d.person_id) AS died
-FROM cohort c JOIN measurement m ON m.person_id = c.person_id AND m.measurement_concept_id = 3024171
-LEFT JOIN death d ON d.person_id = c.person_id
-WHERE m.measurement_datetime >= c.entered"""
-
-
-@pytest.mark.skipif(
-    "LONGSYNTH_COHORTS" not in os.environ,
-    reason="set LONGSYNTH_COHORTS to the folder of open cohorts",
-)
-def test_a_network_study_runs_unchanged_on_real_and_synthetic_tables(tmp_path: Path) -> None:
-    real = Path(os.environ["LONGSYNTH_COHORTS"]) / "mimic4_demo_omop"
-    rate = {"name": "respiratory_rate", "unit": "breaths/min", "kind": "continuous"}
-    schema = ward(
-        variables=[
-            *ward().model_dump()["variables"],
-            rate | {"bounds": [2, 80], "bounds_from": "a book"},
-        ]
-    )
-    folder = written("omop", tmp_path / "out", schema)
-    (there,), (made,) = ask(real, STUDY), ask(folder, STUDY)
-    assert there[0] > 20
-    assert made[0] > 20
-    assert made[1] > 20

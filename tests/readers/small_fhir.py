@@ -116,7 +116,7 @@ def resources() -> list[Resource]:
             "o4",
             "1",
             stamp(1, 3),
-            "3150-6",
+            "3150-0",
             valueCodeableConcept=concept((SNOMED, "261746005"), (None, "mask")),
         ),
         observation(
@@ -155,7 +155,7 @@ def schema() -> dict[str, Any]:
     pulse, temperature, oxygen, age = (dict(v) for v in SCHEMA["variables"])
     pulse |= {"unit": "bpm", "source": {"codes": [f"{LOINC}|8867-4"]}}
     temperature["source"] = {"codes": [f"{LOINC}|8310-5", f"{LOINC}|8331-1"]}
-    oxygen["source"] = {"codes": [f"{LOINC}|3150-6"], "values": {f"{SNOMED}|261746005": "mask"}}
+    oxygen["source"] = {"codes": [f"{LOINC}|3150-0"], "values": {f"{SNOMED}|261746005": "mask"}}
     site = {"column": "Encounter.serviceProvider", "values": {"ward-a": "A", "ward-b": "B"}}
     group = {"column": "Patient.gender", "values": {"female": "F", "male": "M"}}
     return SCHEMA | {
@@ -193,6 +193,21 @@ def bundle(folder: Path, given: list[Resource] | None = None) -> Path:
     (folder / "first.json").write_text(json.dumps(whole[0], indent=2))
     (folder / "second.json.gz").write_bytes(gzip.compress(json.dumps(whole[1]).encode()))
     return folder
+
+
+def contained(folder: Path) -> Path:
+    """Every observation inside a report, which says whose it is; one stay inside another report."""
+    kept: list[Resource] = []
+    for resource in resources():
+        inner = {name: cell for name, cell in resource.items() if name not in ("subject", "meta")}
+        said = {"resourceType": "DiagnosticReport", "id": f"d{inner['id']}", "status": "final"}
+        said |= {name: resource[name] for name in ("subject", "meta") if name in resource}
+        if resource["id"] in ("e5", "o2") or inner["resourceType"] == "Observation":
+            kept.append(said | {"contained": [{"resourceType": "Device"}, inner]})
+        else:
+            kept.append(resource)
+    fhir(folder, kept[::2])
+    return fhir(folder, kept[1::2], zipped=True)
 
 
 CELSIUS = 99.5 * FAHRENHEIT[0] + FAHRENHEIT[1]

@@ -18,6 +18,7 @@ from readers.small_fhir import (
     SNOMED,
     bundle,
     concept,
+    contained,
     encounter,
     fhir,
     observation,
@@ -34,7 +35,9 @@ def numbered(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(
-    "store", [fhir, lambda folder: fhir(folder, zipped=True), bundle], ids=["lines", "gz", "bundle"]
+    "store",
+    [fhir, lambda folder: fhir(folder, zipped=True), bundle, contained],
+    ids=["lines", "gz", "bundle", "contained"],
 )
 def test_an_export_becomes_the_cohort_worked_out_by_hand(
     tmp_path: Path, store: Callable[[Path], Path]
@@ -308,6 +311,27 @@ def test_an_export_whose_codes_have_no_system_is_refused(tmp_path: Path) -> None
             "fhir", fhir(tmp_path / "in", without_systems()), tmp_path / "s.yaml", tmp_path / "out"
         )
     assert refused.value.code == Code.SOURCE_INCOMPLETE
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["lines", "bundle"])
+def test_contained_resources_share_the_time_and_the_fate_of_their_container(
+    tmp_path: Path, *, wrapped: bool
+) -> None:
+    beats = observation("p", "#SECRET", "", "8867-4", valueQuantity=quantity(77, "/min"))
+    del beats["effectiveDateTime"]
+    stay = encounter("s", "", "AMB", stamp(1, 7), None)
+    own = beats | {"id": "own", "encounter": {"reference": "#s"}}
+    given = [
+        observation("c1", "Patient/1", stamp(1, 6), "x", contained=[beats, {"x": 1}]),
+        observation("c2", "Patient/1", stamp(1, 8), "x", status="cancelled", contained=[beats]),
+        own | {"id": "c3", "subject": {"reference": "Patient/1"}, "contained": [stay, own]},
+    ]
+    store = bundle if wrapped else fhir
+    rows = rows_of(
+        imported("fhir", store(tmp_path / "in", resources() + given), tmp_path, schema())
+    )
+    found = [(row[1], row[2]) for row in rows if int(row[0]) == 1 and row[1] > 5]
+    assert found == [(6.0, 77.0), (7.0, 77.0), (7.0, 77.0)]
 
 
 def test_a_first_mapping_comes_from_codes_and_units_and_imports(tmp_path: Path) -> None:

@@ -231,8 +231,12 @@ def sample(
         say(f"Wrote {patients:,} records to {out}. They are NOT PRIVATE: do not share them.")
         return
     say(
-        f"Wrote {patients:,} synthetic patients to {out}. {weight} is the weight of each patient"
-        f"{' among those selected' if where else ''}.\n"
+        f"Wrote {patients:,} synthetic patients to {out}. "
+        + (
+            f"{weight} is the weight of each patient{' among those selected' if where else ''}.\n"
+            if weight
+            else "They have no weights: every stratum has its share of the population.\n"
+        )
         + (
             f"Kept {sampling.acceptance:.1%} of those generated.\n"
             if sampling.acceptance < 1

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from longsynth.reading.first_recipe import flow
-from longsynth.reading.formats.fhir.resources import Export, codings, find_files
+from longsynth.reading.formats.fhir.files import find_files
+from longsynth.reading.formats.fhir.resources import Export, codings
 from longsynth.reading.session import Session
 from longsynth.schema.catalogue import Known, catalogue
 from longsynth.schema.units import conversion, is_unit

@@ -16,7 +16,7 @@ from longsynth.methods.resources import require_room_for_drawing
 from longsynth.release.folder import check_files, read_json
 from longsynth.sample import CHUNK, sample_chunks, sampled
 from longsynth.sampling.model import Model, Synthetic
-from longsynth.sampling.selection import selected
+from longsynth.sampling.selection import in_proportion, selected
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Code, Finding, ReleaseError
 from longsynth.system.folders import regular_size
@@ -48,6 +48,10 @@ class Recipe:
     def writer(self) -> Writer:
         return output_format(self.form).load(self.settings)
 
+    def drawn_from(self, model: Model) -> Model:
+        """Return the model, in the population's shares if the format has no place for weights."""
+        return model if output_format(self.form).weight else in_proportion(model)
+
     @property
     def files(self) -> tuple[str, ...]:
         """Every file of the folder."""
@@ -68,14 +72,15 @@ def write_synthetic(
 ) -> None:
     """Sample and write chunk by chunk: memory does not grow with the number of patients. Any number
     of jobs writes the same bytes."""
-    chunks = sample_chunks(model, recipe.patients, seed=recipe.seed, where=recipe.where, jobs=jobs)
+    drawn = recipe.drawn_from(model)
+    chunks = sample_chunks(drawn, recipe.patients, seed=recipe.seed, where=recipe.where, jobs=jobs)
     recipe.writer.write(folder, model.schema, watch(chunks))
     (folder / RECIPE).write_bytes(recipe_json(recipe))
 
 
 def with_acceptance(recipe: Recipe, model: Model) -> Recipe:
     """State how many of the generated patients meet the conditions and are kept."""
-    kept = selected(model, recipe.where, recipe.seed, sampled).acceptance
+    kept = selected(recipe.drawn_from(model), recipe.where, recipe.seed, sampled).acceptance
     return replace(recipe, acceptance=1.0 if kept is None else kept)
 
 
@@ -169,7 +174,8 @@ def _expected_size(model: Model, recipe: Recipe) -> float:
     if recipe.patients <= CHUNK:
         return 0.0  # there is no more than one chunk to write
     seed, where = recipe.seed, recipe.where
-    first = sample_chunks(model, recipe.patients, seed=seed, where=where, chunks=range(1))
+    drawn = recipe.drawn_from(model)
+    first = sample_chunks(drawn, recipe.patients, seed=seed, where=where, chunks=range(1))
     with ScratchFolder() as scratch:
         recipe.writer.write(scratch.path, model.schema, first)
         written = sum(p.stat().st_size for p in scratch.path.rglob("*") if p.is_file())

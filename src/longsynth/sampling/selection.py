@@ -10,7 +10,7 @@ from longsynth.bundle import Bundle
 from longsynth.sampling.codes import released_codes
 from longsynth.sampling.model import Model, Synthetic, joined
 from longsynth.sampling.points import pointed, released_points
-from longsynth.sampling.strata import Strata
+from longsynth.sampling.strata import Strata, strata_of
 from longsynth.sampling.times import released_times, with_ranks
 from longsynth.sampling.where import Where, allowed_strata, conditions, floors, met
 from longsynth.schema.conditions import Condition
@@ -74,6 +74,12 @@ def selected(model: Model, where: Where | None, seed: int, draw: Draw) -> Select
     if acceptance < RAREST:
         raise _too_rare(f"fewer than {RAREST:.1%} of the generated patients meet these conditions.")
     return Selection(strata, others, round(acceptance, 4), float(first.weight.mean()) or 1.0)
+
+
+def in_proportion(model: Model) -> Model:
+    """Return a model whose patients have the released shares of the population, each with weight
+    one: no stratum is drawn more often than it occurs."""
+    return replace(model, strata=strata_of(model.strata.mass, model.strata.mass), floors=None)
 
 
 def _too_rare(problem: str) -> Refused:

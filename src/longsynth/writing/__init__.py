@@ -43,7 +43,8 @@ class Writer:
 class OutputFormat:
     writes: str  # what it writes, for a list
     writer: str  # "package.module:WRITER", or a function that makes one from settings
-    weight: str = "Column 'weight' of patients.parquet"  # where a patient's weight is
+    # Where a patient's weight is. Empty: nowhere, so patients are generated without weights.
+    weight: str = "Column 'weight' of patients.parquet"
     settings: tuple[str, ...] = ()  # texts that the function takes, all public
 
     def load(self, settings: Mapping[str, str] = MappingProxyType({})) -> Writer:
@@ -60,19 +61,19 @@ FORMATS: dict[str, OutputFormat] = {
     "omop": OutputFormat(
         "OMOP CDM 5.4 as Parquet, and a script for DuckDB",
         f"{__name__}.omop:parquet",
-        weight="Column 'weight' of longsynth_weight.parquet",
+        weight="",
         settings=("start_date",),
     ),
     "omop-sql": OutputFormat(
         "the same as INSERT statements for Postgres",
         f"{__name__}.omop:sql",
-        weight="Column 'weight' of longsynth_weight.sql",
+        weight="",
         settings=("start_date",),
     ),
     "fhir": OutputFormat(
         "FHIR R4 as ndjson",
         f"{__name__}.fhir:fhir",
-        weight="The extension 'weight' of each Patient",
+        weight="",
         settings=("start_date",),
     ),
     "parts": OutputFormat("wide rows in many files, as on Spark", f"{__name__}.cohort:PARTS"),

@@ -27,7 +27,7 @@ from longsynth.writing.clinical import BORN_UNKNOWN, FEMALE, MALE, Clinical, sta
 from longsynth.writing.files import csv_rows
 
 LOINC, OWN = "http://loinc.org", "urn:longsynth:variable"
-LABEL, LEVEL, WEIGHT = "urn:longsynth:label", "urn:longsynth:level", "urn:longsynth:weight"
+LABEL, LEVEL = "urn:longsynth:label", "urn:longsynth:level"
 ACT = "http://terminology.hl7.org/CodeSystem/v3-ActCode"
 TEST = {
     "security": [{"system": "http://terminology.hl7.org/CodeSystem/v3-ActReason", "code": "HTEST"}]
@@ -88,14 +88,12 @@ def _resources(clinical: Clinical, chunk: Trajectories, first: int) -> Iterator[
     ids = [f"p{count}" for count in range(first, first + chunk.patients)]
     last, sex = clinical.last_second(chunk), clinical.sex(chunk)
     births = clinical.birth(chunk).astype("datetime64[D]")
-    weight = getattr(chunk, "weight", np.ones(chunk.patients))
     for i, patient in enumerate(ids):
         died = clinical.deadly and chunk.event[i] > 0
         yield {
             "resourceType": "Patient",
             "id": patient,
             "meta": TEST,
-            "extension": [{"url": WEIGHT, "valueDecimal": round(float(weight[i]), 6)}],
             "gender": GENDER[int(sex[i])],
             **({"birthDate": str(births[i])} if births[i] > UNKNOWN else {}),
             **({"deceasedDateTime": _at(clinical, last[i])} if died else {}),

@@ -41,7 +41,6 @@ _ARROW = {
     "n": pa.float64(),
     "x": pa.string(),
 }
-WEIGHTS = "longsynth_weight"
 # Columns of the model with their kinds: integer, date, time stamp, number, text; ! is NOT NULL.
 COLUMNS = {
     "person": "person_id:i! gender_concept_id:i! year_of_birth:i! month_of_birth:i day_of_birth:i "
@@ -76,7 +75,6 @@ COLUMNS = {
     "value_source_value:x observation_event_id:i obs_event_field_concept_id:i",
     "death": "person_id:i! death_date:d! death_datetime:t death_type_concept_id:i "
     "cause_concept_id:i cause_source_value:x cause_source_concept_id:i",
-    WEIGHTS: "person_id:i! weight:n!",  # not of the model: how many people each person stands for
     "cdm_source": "cdm_source_name:x! cdm_source_abbreviation:x! cdm_holder:x! "
     "source_description:x source_documentation_reference:x cdm_etl_reference:x "
     "source_release_date:d! cdm_release_date:d! cdm_version:x cdm_version_concept_id:i! "
@@ -166,9 +164,7 @@ class _Tables:
         self._patients += chunk.patients
         last = self.clinical.last_second(chunk)
         visits, visit_of = self._visits(chunk, ids, last)
-        parts: dict[str, list[Columns]] = {
-            name: [] for name in COLUMNS if name not in ("cdm_source", WEIGHTS)
-        }
+        parts: dict[str, list[Columns]] = {name: [] for name in COLUMNS if name != "cdm_source"}
         parts["person"] = [self._person(chunk, ids)]
         parts["observation_period"] = [
             {
@@ -199,10 +195,7 @@ class _Tables:
                     "visit_occurrence_id": visit_of(happened, last[happened]),
                 }
             ]
-        weights = {"person_id": ids, "weight": getattr(chunk, "weight", np.ones(chunk.patients))}
-        return {name: self._table(name, entries) for name, entries in parts.items()} | {
-            WEIGHTS: pa.table(weights, schema=arrow_schema(WEIGHTS))
-        }
+        return {name: self._table(name, entries) for name, entries in parts.items()}
 
     def about(self) -> pa.Table:
         """The one row of `cdm_source`."""

@@ -26,6 +26,7 @@ from longsynth.reading.adapter import (
     since_start,
 )
 from longsynth.reading.columns import literal
+from longsynth.reading.formats.fhir.files import find_files
 from longsynth.reading.formats.fhir.resources import (
     COLUMNS,
     NEVER_HAPPENED,
@@ -33,8 +34,8 @@ from longsynth.reading.formats.fhir.resources import (
     Export,
     codings,
     event_cells,
-    find_files,
     hours,
+    local_id,
     target_id,
 )
 from longsynth.schema.mapping import Codes, Dataset, End, Moment, Source
@@ -224,7 +225,7 @@ def _events(export: Export, kind: str) -> list[str]:
     kept = export.read(
         kind,
         f"""{target_id("subject.reference")} AS id, {hours(time)} AS clock, {_gone(kind)} AS gone,
-        CASE WHEN {time} IS NULL THEN {target_id(f"{encounter}.reference")} END AS eid, {listed}""",
+        CASE WHEN {time} IS NULL THEN {local_id(f"{encounter}.reference")} END AS eid, {listed}""",
     )
     kept = f"{kept} AS r LEFT JOIN encounters AS n ON n.rid = r.eid"
     codes = "r.codes"

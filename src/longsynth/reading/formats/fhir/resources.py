@@ -1,26 +1,17 @@
 """FHIR R4 resources as SQL: the columns that are read of each type, and what an event is there.
 
-A file of a bulk export has one resource per line, all of one type. Bundles are split into such
-files first. DuckDB reads only the columns that are named here.
+A file has one resource per line, all of one type. DuckDB reads only the columns that are named
+here.
 """
 
-import gzip
-import json
-import re
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import IO, Any
 
 from longsynth.reading.columns import literal
 from longsynth.reading.session import Session, no_pattern
 from longsynth.system.errors import Code, CohortError, without_cells
 
 LARGEST = 4_000_000  # bytes of one resource; more is an attachment, or a lost line end
-LARGEST_BUNDLE = 128_000_000  # bytes: a bundle is read as a whole
-ENDINGS = (".ndjson", ".jsonl", ".json")
 WHOLE = f"Check that each line is one complete resource of at most {LARGEST // 10**6} MB."
 
 _CODEABLE = "STRUCT(coding STRUCT(system VARCHAR, code VARCHAR)[])"
@@ -154,129 +145,6 @@ class Export:
                 self.session.connection.execute(f"SELECT count(id) FROM {alone.rows(kind)}")
 
 
-def find_files(source: Path, session: Session) -> Export:
-    """Find out which resources each file of a folder has, by its first line. Split bundles."""
-    paths = [source] if source.is_file() else sorted(source.rglob("*"))
-    export, split = Export(session), _Split(session)
-    for path in paths:
-        if not path.is_file() or not path.name.removesuffix(".gz").endswith(ENDINGS):
-            continue
-        kind = _first_type(path)
-        if kind == "Bundle":
-            split.add(path)
-        elif kind in COLUMNS:
-            _require_lines(path)
-            export.files.setdefault(kind, []).append(path)
-        elif kind:
-            export.unused[kind] = export.unused.get(kind, 0) + 1
-    for kind, file in split.close().items():
-        export.files.setdefault(kind, []).append(file)
-    if "Patient" not in export.files:
-        raise CohortError(
-            Code.SOURCE_INCOMPLETE,
-            f"{source} has no Patient resources in .ndjson or .json, with or without .gz.",
-            "Give the folder of a FHIR R4 bulk export.",
-        )
-    return export
-
-
-def _first_type(path: Path) -> str:
-    """The type of a file's first resource. JSON over several lines must be a bundle."""
-    with _reading(path), _opened(path) as file:
-        line = file.readline(LARGEST_BUNDLE + 1).strip()
-    if not line:
-        return ""
-    if line in (b"{", b"[") and path.name.removesuffix(".gz").endswith(".json"):
-        return "Bundle"
-    with _reading(path):
-        kind = str(json.loads(line)["resourceType"])
-    return kind if re.fullmatch(r"[A-Za-z]{1,64}", kind) else "unknown"
-
-
-class _Split:
-    """Bundles as lines: one file per type of resource."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._files: dict[str, tuple[Path, IO[str]]] = {}
-
-    def add(self, path: Path) -> None:
-        with _reading(path), _opened(path) as file:
-            content = file.read(LARGEST_BUNDLE + 1)
-        if len(content) > LARGEST_BUNDLE:
-            raise CohortError(
-                Code.TOO_LARGE,
-                f"{path.name} has bundles of more than {LARGEST_BUNDLE // 10**6} MB.",
-                "Export resources as lines, one file per type.",
-            )
-        with _reading(path):
-            for bundle in _bundles(content):
-                for entry in bundle.get("entry", []):
-                    self._write(entry.get("resource", {}), entry.get("fullUrl", ""))
-
-    def _write(self, resource: dict[str, Any], url: str) -> None:
-        kind = resource.get("resourceType")
-        if kind not in COLUMNS:
-            return
-        if kind not in self._files:
-            path = self._session.new_file().with_suffix(".ndjson")
-            self._files[kind] = path, path.open("w", encoding="utf-8")
-        whole = {"id": re.split(r"[/:]", url)[-1]} | resource
-        self._files[kind][1].write(json.dumps(whole) + "\n")
-
-    def close(self) -> dict[str, Path]:
-        for _, file in self._files.values():
-            file.close()
-        return {kind: path for kind, (path, _) in self._files.items()}
-
-
-def _bundles(content: bytes) -> Iterator[dict[str, Any]]:
-    """One bundle over any number of lines, or one per line."""
-    try:
-        yield json.loads(content)
-    except ValueError:
-        yield from map(json.loads, filter(None, content.splitlines()))
-
-
-def _require_lines(path: Path) -> None:
-    """Refuse a resource that is too large: a block of this size without a line end."""
-    with _reading(path), _opened(path) as file:
-        whole = _seeking(file) if path.suffix != ".gz" else _streaming(file)
-    if not whole:
-        raise CohortError(
-            Code.TOO_LARGE,
-            f"{path.name} has a resource of more than {LARGEST // 10**6} MB.",
-            "Leave out attachments and pictures, and check that each resource has its own line.",
-        )
-
-
-def _seeking(file: IO[bytes]) -> bool:
-    """The last line end of a block is near its end, so hardly any byte is looked at."""
-    at = -1
-    with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-        while len(content) - at > LARGEST:
-            start, at = at + 1, content.rfind(b"\n", at + 1, at + 1 + LARGEST)
-            if at < start:
-                return False
-    return True
-
-
-def _streaming(file: IO[bytes]) -> bool:
-    while block := file.read(LARGEST):
-        if len(block) == LARGEST and b"\n" not in block:
-            return False
-    return True
-
-
-def _opened(path: Path) -> IO[bytes]:
-    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
-
-
-def _reading(path: Path) -> AbstractContextManager[None]:
-    """Whatever goes wrong is the file's fault."""
-    return without_cells(f"{path.name} cannot be read as FHIR resources.", WHOLE, every=True)
-
-
 def hours(text: str) -> str:
     """SQL for hours since 1970 in UTC of a FHIR dateTime, which may lack its day or month; NULL if
     there is none, NaN if it cannot be read."""
@@ -288,6 +156,12 @@ def hours(text: str) -> str:
 def target_id(reference: str) -> str:
     """SQL for the id in Patient/1, in an address, in urn:uuid:1 and in a reference to a version."""
     return f"string_split(replace(split_part({reference}, '/_history/', 1), ':', '/'), '/')[-1]"
+
+
+def local_id(reference: str) -> str:
+    """SQL for the same where #1 is a resource that the container of this one contains."""
+    inside = f"split_part(id, '#', 1) || {reference}"
+    return f"CASE WHEN {reference} LIKE '#%' THEN {inside} ELSE {target_id(reference)} END"
 
 
 def codings(concept: str) -> str:
