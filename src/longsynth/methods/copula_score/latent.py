@@ -12,6 +12,7 @@ from numpy.random import Generator
 from longsynth.encoding.scaling import Scaling
 from longsynth.methods.copula_score.cells import Marginal
 from longsynth.methods.copula_score.courses import even_steps, held
+from longsynth.methods.copula_score.nearest import halves_of, nearest, spectrum_of, whole_of
 from longsynth.sampling.auxiliary import repaired
 from longsynth.sampling.model import SharedDraw
 from longsynth.sampling.moments import Spectrum
@@ -19,10 +20,8 @@ from longsynth.sampling.score import Draws, ScorePath
 from longsynth.sampling.strata import Strata, masses_from_tables, strata_of
 from longsynth.schema.record import Layout
 from longsynth.schema.schema import Schema
-from longsynth.system.arrays import Bools, Floats, Ints
+from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 
-LEAST_EIGEN = 1e-4
-PROJECTIONS = 8
 STEPS = 1 << 13  # of a map: finer than its knots
 FEWEST, MANY = 20, 4_096  # patients: fewer are left as they fall, and so is the spread of more
 USUAL_RATE, RATE_SD = 0.15, 1.2  # prior of an event's rate: one in seven, give or take a factor 3
@@ -82,16 +81,36 @@ class Balanced:
     events: Ints  # (S,): the event of each stratum
 
     def __call__(self, stratum: Ints, times: Floats, rng: Generator) -> Draws:
+        return self.numbers(stratum, len(times), rng)(stratum, times, rng)
+
+    def numbers(self, stratum: Ints, width: int, rng: Generator) -> "Numbers":
         """In float32: a record has fewer digits, and the products take half the time."""
-        noise = rng.standard_normal((len(stratum), len(times))).astype(np.float32)
+        noise = rng.standard_normal((len(stratum), width)).astype(np.float32)
         event = np.eye(self.events.max() + 1, dtype=np.float32)[self.events[stratum]]
         number = event.sum(axis=0)[:, None]
         means = event.T @ noise / np.maximum(number, 1)
         noise -= event @ np.where(number >= FEWEST, means, 0)
-        if len(noise) >= 2 * len(times):
-            lower = np.linalg.cholesky((noise.T @ noise).astype(np.float64) / len(noise))
-            times = np.linalg.solve(lower.T, times)
-        return noise @ times.astype(np.float32)
+        if len(noise) < 2 * width:
+            return Numbers(noise, None)
+        covariance = (noise.T @ noise).astype(np.float64) / len(noise)
+        return Numbers(noise, np.asarray(np.linalg.cholesky(covariance), np.float64))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What `Balanced` draws for some patients: the rounds of a calibration use it again."""
+
+    noise: Draws  # (n, D)
+    lower: Floats | None  # (D, D): the root of its covariance, if there are enough patients
+
+    __repr__ = sizes_only
+
+    def __call__(self, stratum: Ints, times: Floats, rng: Generator) -> Draws:
+        from scipy.linalg import solve_triangular  # here, to keep planning fast
+
+        if self.lower is not None:
+            times = solve_triangular(self.lower, times, trans=1, lower=True)
+        return self.noise @ times.astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -234,35 +253,18 @@ def within(correlations: Floats, means: Floats, mass: Floats, steady: Bools) -> 
     explained = np.zeros_like(correlations)
     for lag in range(slots):
         early, late = means[:, : slots - lag], means[:, lag:]
-        product = np.einsum("s,sta,stb->ab", mass, early, late) / (slots - lag)
+        weighted = mass[:, None, None] * early
+        product = weighted.reshape(-1, m).T @ late.reshape(-1, m) / (slots - lag)
         explained[lag] = (product + product.T) / 2
     left = correlations - explained
     room = np.maximum(np.diag(left[0]), 0.1)  # however strong the effects, patients differ
     left[0][np.diag_indices(m)] = room
     memory = np.diagonal(correlations, axis1=1, axis2=2) * room  # (T, m)
     left[:, steady, steady] = memory[:, steady]
-    possible = _nearest(toeplitz(left), np.tile(room, slots))
+    possible = nearest(halves_of(toeplitz(left), slots), np.tile(room, slots), slots)
     if steady.any():
-        possible = held(possible, memory, steady)
-    values, vectors = np.linalg.eigh(possible)
-    return Spectrum(np.maximum(values, 0.0), vectors)
-
-
-def _nearest(matrix: Floats, diagonal: Floats) -> Floats:
-    """Return the nearest covariance with this diagonal (Higham's alternating projections)."""
-    nearest, last = matrix, np.zeros_like(matrix)
-    for _ in range(PROJECTIONS):
-        start = nearest - last
-        values, vectors = np.linalg.eigh(start)
-        if values[0] >= LEAST_EIGEN:
-            break
-        positive = (vectors * np.maximum(values, LEAST_EIGEN)) @ vectors.T
-        last, nearest = positive - start, positive.copy()
-        np.fill_diagonal(nearest, diagonal)
-    values, vectors = np.linalg.eigh(nearest)
-    positive = (vectors * np.maximum(values, LEAST_EIGEN)) @ vectors.T
-    fix = np.sqrt(diagonal / np.diag(positive))
-    return np.asarray(positive * fix[:, None] * fix)
+        possible = halves_of(held(whole_of(possible, slots), memory, steady), slots)
+    return spectrum_of(possible, slots)
 
 
 def event_share(released: float, noise: float) -> float:
