@@ -15,6 +15,8 @@ from longsynth.methods.copula_score.latent import (
     Latent,
     Map,
     Thresholds,
+    _above,
+    _fast_normal,
     toeplitz,
     within,
 )
@@ -194,3 +196,20 @@ def test_a_map_of_one_number_alone_has_a_value() -> None:
     ranks = (np.arange(400) + 0.5) / 400
     mapped = Map(np.zeros(400), ranks, Marginal(Cells(), np.full(256, 1 / 256)))
     assert np.isfinite(mapped.unit(np.array([-1.0, 0.0, 1.0]))).all()
+
+
+def test_numbers_that_are_looked_up_are_normal_and_differ() -> None:
+    drawn = _fast_normal(default_rng(1), (3000, 20))
+    assert drawn.dtype == np.float32
+    assert drawn.mean() == pytest.approx(0, abs=0.02)
+    assert drawn.std() == pytest.approx(1, abs=0.01)
+    assert (drawn**4).mean() == pytest.approx(3, abs=0.15)
+    assert np.abs(np.corrcoef(drawn.T) - np.eye(20)).max() < 0.1
+
+
+@pytest.mark.parametrize("levels", [2, 5, 40])
+def test_levels_are_found_by_their_cuts(levels: int) -> None:
+    cuts = np.sort(default_rng(levels).normal(size=levels - 1))
+    latent = default_rng(2).normal(size=(50, 4)).astype(np.float32)
+    latent[0, 0] = cuts[0]
+    assert np.array_equal(_above(cuts, latent), np.searchsorted(cuts, latent))

@@ -3,7 +3,7 @@ numbers to cells, values and gaps. Also the masses of strata, from two releases:
 and who is where."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,8 @@ from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 
 STEPS = 1 << 13  # of a map: finer than its knots
+TOGETHER = 1_024  # patients whose numbers are looked up at once
+FEW_CUTS = 16  # that are compared one by one
 FEWEST, MANY = 20, 4_096  # patients: fewer are left as they fall, and so is the spread of more
 USUAL_RATE, RATE_SD = 0.15, 1.2  # prior of an event's rate: one in seven, give or take a factor 3
 LOGITS = np.linspace(-7.0, 7.0, 1401)
@@ -81,16 +83,20 @@ class Balanced:
     events: Ints  # (S,): the event of each stratum
 
     def __call__(self, stratum: Ints, times: Floats, rng: Generator) -> Draws:
-        return self.numbers(stratum, len(times), rng)(stratum, times, rng)
+        noise = _fast_normal(rng, (len(stratum), len(times)))
+        return self._of(stratum, noise)(stratum, times, rng)
 
     def numbers(self, stratum: Ints, width: int, rng: Generator) -> "Numbers":
         """In float32: a record has fewer digits, and the products take half the time."""
         noise = rng.standard_normal((len(stratum), width)).astype(np.float32)
+        return self._of(stratum, noise)
+
+    def _of(self, stratum: Ints, noise: Draws) -> "Numbers":
         event = np.eye(self.events.max() + 1, dtype=np.float32)[self.events[stratum]]
         number = event.sum(axis=0)[:, None]
         means = event.T @ noise / np.maximum(number, 1)
         noise -= event @ np.where(number >= FEWEST, means, 0)
-        if len(noise) < 2 * width:
+        if len(noise) < 2 * noise.shape[1]:
             return Numbers(noise, None)
         covariance = (noise.T @ noise).astype(np.float64) / len(noise)
         return Numbers(noise, np.asarray(np.linalg.cholesky(covariance), np.float64))
@@ -113,6 +119,24 @@ class Numbers:
         return self.noise @ times.astype(np.float32)
 
 
+def _fast_normal(rng: Generator, shape: tuple[int, int]) -> Draws:
+    """Normal numbers in float32, each one of 65,536 equally likely ones. It takes a third of the
+    time; what is made of them is a sum of many, and has many more values."""
+    table, noise = _normal_table(), np.empty(shape, np.float32)
+    draws = rng.integers(0, len(table), shape, dtype=np.uint16)
+    for start in range(0, len(noise), TOGETHER):  # in the processor's cache
+        some = slice(start, start + TOGETHER)
+        np.take(table, draws[some], out=noise[some], mode="clip")  # the mode that copies nothing
+    return noise
+
+
+@lru_cache(maxsize=1)
+def _normal_table() -> Draws:
+    from scipy.special import ndtri  # here, to keep planning fast
+
+    return np.asarray(ndtri((np.arange(1 << 16) + 0.5) / (1 << 16)), np.float32)
+
+
 @dataclass(frozen=True)
 class FullLength:
     slots: int
@@ -133,7 +157,7 @@ class Map:
         """Return quantiles in [-1, 1]. Searching for the place of each number would take longer
         than the rest of a sample, so it is looked up."""
         if self.marginal.cells.levels:
-            return np.take(self._levels, np.searchsorted(self._cuts, latent))
+            return np.take(self._levels, _above(self._cuts, latent))
         start, steps, at, rise = self._table
         place = np.clip((latent - start) * steps, 0.0, STEPS)
         step = place.astype(np.int32)
@@ -168,6 +192,13 @@ class Map:
     @cached_property
     def _levels(self) -> Floats:
         return self.marginal.cells.unit(np.asarray(np.arange(self.marginal.cells.number) + 0.5))
+
+
+def _above(cuts: Floats, latent: Draws) -> Ints:
+    """How many of these ascending cuts each number lies above."""
+    if len(cuts) > FEW_CUTS:
+        return np.searchsorted(cuts, latent)
+    return np.asarray(sum((latent > cut for cut in cuts), np.zeros(latent.shape, np.int64)))
 
 
 @dataclass(frozen=True)
