@@ -118,7 +118,8 @@ class Encoded:
         step = max(CELLS // self.schema.width // TOGETHER, 1) * TOGETHER
         for start in range(0, self.batch.patients, step):
             block = slice(start, start + step)
-            yield block, encoded_values(self.batch.take(block), self.encoder, self.observed[block])
+            z = encoded_values(self.batch.take(block), self.encoder, self.observed[block])
+            yield block, z
 
     @cached_property
     def codes(self) -> Bools:
