@@ -74,7 +74,8 @@ When sampling, `trust` and `dp-score` draw normal numbers, multiply them by thei
 means in float32. They clip and write values in float64. For a chunk of 16,384 patients, the draws
 take {normal32:.1f} ms and the product {product32:.1f} ms; in float64 they would take {normal64:.1f}
 and {product64:.1f} ms. This saves {gain:.0f} % of the time to generate and write a chunk at
-{patients:,} patients. `copula-score` draws in float64, and balances and multiplies in float32.
+{patients:,} patients. `copula-score` looks normal numbers up by 16 random
+bits each, and balances and multiplies them in float32.
 """
 
 PLANS = f"""

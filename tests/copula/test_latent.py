@@ -4,19 +4,18 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
+from longsynth.methods.copula_score.balanced import Balanced, _fast_normal
 from longsynth.methods.copula_score.cells import Cells, Marginal
 from longsynth.methods.copula_score.channels import bounds_scaling
 from longsynth.methods.copula_score.latent import (
     MANY,
     RANKS,
-    Balanced,
     Drawing,
     Evened,
     Latent,
     Map,
     Thresholds,
     _above,
-    _fast_normal,
     toeplitz,
     within,
 )

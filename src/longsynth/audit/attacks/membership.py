@@ -15,7 +15,6 @@ from longsynth.system.workers import single_thread
 
 CHUNK = 256  # records compared at a time, so that memory does not grow with their product
 FEW, BLOCK, SPARE = 2_048, 32, 5  # people; those screened together; more than asked for, to be sure
-ROUNDING = 1e-5  # of squares in float32, with room to spare
 
 
 def records(schema: Schema, cohort: Trajectories) -> Floats:
@@ -73,7 +72,8 @@ class _Screen:
         close = best[row, place // BLOCK] + place % BLOCK * screen.shape[2]
         distance, position = _exact(asked, self._among, close, self._k)
         others = found[row, place].max(axis=1) + squares  # nobody else is nearer by the screen
-        doubt = ROUNDING * (squares + self._largest)
+        rounding = (len(self._points) + 4) * float(np.finfo(np.float32).eps)  # of their sum
+        doubt = rounding * (squares + self._largest)
         again = np.flatnonzero(others - doubt <= distance[:, -1] ** 2)
         if len(again):
             distance[again], position[again] = _nearest(asked[again], self._among, self._k)

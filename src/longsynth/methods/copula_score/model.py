@@ -16,6 +16,7 @@ from numpy.random import SFC64, Generator, SeedSequence
 
 from longsynth.bundle import Bundle
 from longsynth.encoding.record import one_hot, strata
+from longsynth.methods.copula_score.balanced import Balanced
 from longsynth.methods.copula_score.cells import Floats32, Marginal
 from longsynth.methods.copula_score.channels import (
     Coded,
@@ -37,7 +38,6 @@ from longsynth.methods.copula_score.factors import Blocks
 from longsynth.methods.copula_score.features import shape_features
 from longsynth.methods.copula_score.latent import (
     RANKS,
-    Balanced,
     Drawing,
     Evened,
     FullLength,
