@@ -5,6 +5,8 @@ fit     CPU seconds of opening, planning and fitting Parquet, against one Polars
         not sorted: against DuckDB's sort
 sample  CPU seconds of drawing and writing, against writing the same tables with PyArrow alone
 width   CPU seconds and memory of a fit as records get wider, D = T·V
+plans   CPU seconds and memory of the commands `fit` and `sample`, against what `plan` says
+audits  CPU seconds of an audit as cohorts grow, against a product between all pairs of records
 
 Each figure comes from a separate process, so its peak memory is its own. For the floors and for
 `trust` on sorted rows, the fastest of three runs counts, since other load can only slow a run down.
@@ -26,11 +28,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from speed_plans import AUDITED, CASES, audits, plans
+
 RESULT = Path("lab/results/speed.json")
 SIZES, WIDTHS = (720, 10_000, 100_000, 1_000_000), ((14, 6), (50, 10), (50, 20), (50, 40))
 WIDE_PATIENTS = 2_000
-FORMAT = 3  # of the result
-SLOWER = 1.25  # a ratio that grew by more is pointed out
+FORMAT = 4  # of the result
 Figures = dict[str, Any]
 
 
@@ -42,6 +45,8 @@ def main() -> None:
         "--sizes", type=int, nargs="*", default=SIZES, help="none: keep those of --against"
     )
     parser.add_argument("--widths", type=int, nargs="+", default=[t * v for t, v in WIDTHS])
+    kept = ("widths", "plans", "audits")
+    parser.add_argument("--keep", nargs="*", choices=kept, default=(), help="those of --against")
     parser.add_argument("--measure", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.measure:
@@ -55,23 +60,34 @@ def main() -> None:
         rows = [_of_size(Path(scratch), size) for size in arguments.sizes] or before["sizes"]
     from speed_facts import draws, stored
 
-    wide = [
-        {
-            "width": t * v,
-            "patients": WIDE_PATIENTS,
-            "stored": stored(t, v, WIDE_PATIENTS),
-            **_measured("wide", t, v),
-        }
-        for t, v in WIDTHS
-        if t * v in arguments.widths
-    ]
-    content = {"format": FORMAT, "sizes": rows, "widths": wide, "draws": draws()}
+    parts: dict[str, Callable[[], Figures | list[Figures]]] = {
+        "widths": lambda: [
+            {
+                "width": t * v,
+                "patients": WIDE_PATIENTS,
+                "stored": stored(t, v, WIDE_PATIENTS),
+                **_measured("wide", t, v),
+            }
+            for t, v in WIDTHS
+            if t * v in arguments.widths
+        ],
+        "plans": lambda: [
+            dict(zip(("method", "slots", "variables", "patients"), case, strict=True))
+            | _measured("plans", *case)
+            for case in CASES
+        ],
+        "audits": lambda: [_measured("audits", patients) for patients in AUDITED],
+        "draws": draws,
+    }
+    content: Figures = {"format": FORMAT, "sizes": rows}
+    for name, measure in parts.items():
+        content[name] = before[name] if name in arguments.keep else measure()
     content["surroundings"] = surroundings()
-    _show(content, before if before.get("format") == FORMAT else {})
+    from speed_page import plot, show, write
+
+    show(content, before if before.get("format") == FORMAT else {})
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(content, indent=2) + "\n")
-    from speed_page import plot, write
-
     plot(content, arguments.out.with_suffix(".png"))
     if arguments.out == RESULT:
         write(content, Path("docs/scale.md"))
@@ -121,22 +137,6 @@ def ratios(row: Figures) -> dict[str, float]:
         "copula-score": row["copula-score"]["cpu"] / row["copula-score floor"]["cpu"],
         "copula-score sample": row["copula-score sample"]["cpu"] / row["copula-score write"]["cpu"],
     }
-
-
-def _show(content: Figures, before: Figures) -> None:
-    earlier = {row["patients"]: ratios(row) for row in before.get("sizes", [])}
-    print(f"{'patients':>9} {'':<20}{'CPU':>9}{'peak':>9}{'ratio':>7}{'before':>8}")
-    keys = {"fit": "trust", "fit, not sorted": "shuffled", "fit, command": "command"}
-    for row in content["sizes"]:
-        for name, ratio in ratios(row).items():
-            found, last = row[keys.get(name, name)], earlier.get(row["patients"], {}).get(name)
-            note = "" if last is None else f"{last:>8.1f}" + " slower" * (ratio > SLOWER * last)
-            print(
-                f"{row['patients']:>9,} {name:<20}{found['cpu']:>8.2f}s{found['peak']:>6.0f} MB"
-                f"{ratio:>7.1f}{note}"
-            )
-    for row in content["widths"]:
-        print(f"D = {row['width']:>5,} {'fit':<20}{row['cpu']:>8.2f}s{row['peak']:>6.0f} MB")
 
 
 def _least(name: str, *arguments: object) -> Figures:
@@ -309,6 +309,8 @@ MEASURES: dict[str, Callable[..., Figures]] = {
     "sample": _sample,
     "write": _write,
     "wide": _wide,
+    "plans": plans,
+    "audits": audits,
 }
 
 if __name__ == "__main__":

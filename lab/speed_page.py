@@ -9,8 +9,10 @@ from typing import Any
 
 from longsynth.sample import CHUNK
 from speed import RESULT, ratios
+from speed_plans import DRAWN
 
 PARTS = ("normal", "product")
+SLOWER = 1.25  # a ratio that grew by more is pointed out
 
 HEAD = """# Scale
 
@@ -72,7 +74,30 @@ When sampling, `trust` and `dp-score` draw normal numbers, multiply them by thei
 means in float32. They clip and write values in float64. For a chunk of 16,384 patients, the draws
 take {normal32:.1f} ms and the product {product32:.1f} ms; in float64 they would take {normal64:.1f}
 and {product64:.1f} ms. This saves {gain:.0f} % of the time to generate and write a chunk at
-{patients:,} patients. `copula-score` draws in float64, and balances and multiplies in float32.
+{patients:,} patients. `copula-score` looks normal numbers up by 16 random
+bits each, and balances and multiplies them in float32.
+"""
+
+PLANS = f"""
+## What `longsynth plan` says
+
+`longsynth plan` states what the commands `fit` and `sample` take, start and imports included. Each
+cell is planned / measured. A sample is of {DRAWN:,} patients, and builds the model first.
+
+| method | T | V | patients | `fit`, CPU s | peak MB | `sample`, CPU s | peak MB |
+|---|---:|---:|---:|---:|---:|---:|---:|
+"""
+
+AUDITS = """
+## Audits
+
+As many training, test and synthetic patients each. The floor is one float32 product between all
+training and all synthetic records, of 64 numbers each. An audit searches for the nearest records
+sixteen times, so attacks grow with the square of the number of patients. Everything else grows in
+proportion to it.
+
+| patients | CPU s | floor s | ratio |
+|---:|---:|---:|---:|
 """
 
 NAMES = {
@@ -93,7 +118,8 @@ def page(content: dict[str, Any]) -> str:
             cpu, peak = row[key]["cpu"], row[key]["peak"]
             text += f"| {row['patients']:,} | {label} | {cpu:.2f} | {cpu / ratio:.3f} |"
             text += f" {ratio:.1f} | {peak:.0f} |\n"
-    return text + _wide(content) + _band(content) + _machine(content)
+    made = (_plans, _audits, _wide, _band, _machine)
+    return text + "".join(part(content) for part in made)
 
 
 def _wide(content: dict[str, Any]) -> str:
@@ -130,6 +156,49 @@ def _machine(content: dict[str, Any]) -> str:
 
 def write(content: dict[str, Any], target: Path) -> None:
     target.write_text(page(content), encoding="utf-8")
+
+
+def _plans(content: dict[str, Any]) -> str:
+    text = PLANS
+    for row in content["plans"]:
+        text += f"| `{row['method']}` | {row['slots']} | {row['variables']} | {row['patients']:,} |"
+        for command in ("fit", "sample"):
+            said, was = row["planned"][command], row["measured"][command]
+            text += f" {said['cpu']:.1f} / {was['cpu']:.1f} |"
+            text += f" {said['peak']:,.0f} / {was['peak']:,.0f} |"
+        text += "\n"
+    return text
+
+
+def _audits(content: dict[str, Any]) -> str:
+    text = AUDITS
+    for row in content["audits"]:
+        cpu, floor = row["cpu"], row["floor"]
+        text += f"| {row['patients']:,} | {cpu:.1f} | {floor:.3f} | {cpu / floor:,.0f} |\n"
+    return text
+
+
+def show(content: dict[str, Any], before: dict[str, Any]) -> None:
+    earlier = {row["patients"]: ratios(row) for row in before.get("sizes", [])}
+    print(f"{'patients':>9} {'':<20}{'CPU':>9}{'peak':>9}{'ratio':>7}{'before':>8}")
+    keys = {"fit": "trust", "fit, not sorted": "shuffled", "fit, command": "command"}
+    for row in content["sizes"]:
+        for name, ratio in ratios(row).items():
+            found, last = row[keys.get(name, name)], earlier.get(row["patients"], {}).get(name)
+            note = "" if last is None else f"{last:>8.1f}" + " slower" * (ratio > SLOWER * last)
+            print(
+                f"{row['patients']:>9,} {name:<20}{found['cpu']:>8.2f}s{found['peak']:>6.0f} MB"
+                f"{ratio:>7.1f}{note}"
+            )
+    for row in content["audits"]:
+        ratio = row["cpu"] / row["floor"]
+        print(f"{row['patients']:>9,} {'audit':<20}{row['cpu']:>8.2f}s{'':>12}{ratio:>7.1f}")
+    for row in content["plans"]:
+        said = [row["planned"][c]["cpu"] / row["measured"][c]["cpu"] for c in ("fit", "sample")]
+        case = f"{row['method']}, T = {row['slots']}, V = {row['variables']}"
+        print(f"{row['patients']:>9,} {case:<32} planned / measured: {said[0]:.2f}, {said[1]:.2f}")
+    for row in content["widths"]:
+        print(f"D = {row['width']:>5,} {'fit':<20}{row['cpu']:>8.2f}s{row['peak']:>6.0f} MB")
 
 
 LINES = {  # of a result: its name among the ratios, colour and mark

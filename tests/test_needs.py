@@ -41,7 +41,7 @@ def test_wide_records_need_more_of_both() -> None:
         needs_of(plan(wide(50, v), 1000, epsilon=1, delta=1e-6, method="trust")) for v in (2, 40)
     )
     assert broad.memory > narrow.memory
-    assert broad.seconds > 10 * narrow.seconds
+    assert broad.seconds > 3 * narrow.seconds
     assert broad.memory < 2e9
 
 
@@ -60,7 +60,7 @@ def test_a_band_needs_less_of_both_than_all_pairs() -> None:
         for constants in ({}, {"bandwidth": 49}, {"covariance": "diagonal"})
     )
     assert squares.memory < band.memory < 0.8 * all_pairs.memory
-    assert squares.seconds < band.seconds < 0.5 * all_pairs.seconds
+    assert squares.seconds < band.seconds < 0.6 * all_pairs.seconds
 
 
 def test_a_fit_without_the_memory_for_it_is_refused_before_anything_is_charged(

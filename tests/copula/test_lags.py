@@ -43,6 +43,19 @@ def test_a_row_is_as_long_as_the_matrices_it_stands_for(slots: int, m: int) -> N
         assert (row**2).sum() == pytest.approx((lags.blocks(row) ** 2).sum())
 
 
+@pytest.mark.parametrize(("slots", "m"), CASES)
+def test_blocks_of_clipped_rows_are_their_mean(slots: int, m: int) -> None:
+    lags = Lags(slots, m)
+    u = np.random.default_rng(2).standard_normal((700, slots, m)).astype(np.float32)
+    u[0] = 0.0
+    rows = lags.rows(u).astype(np.float64)
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    radius = float(np.median(norms))
+    clipped = rows * np.minimum(1.0, radius / np.maximum(norms, 1e-12))
+    found = lags.clipped_blocks(u, radius)
+    assert found == pytest.approx(lags.blocks(clipped.mean(axis=0)), abs=1e-7)
+
+
 @pytest.mark.parametrize("slots", [1, 2, 3, 5, 9, 14, 60])
 def test_groups_cover_every_distance_once(slots: int) -> None:
     lags = Lags(slots, 3)

@@ -4,21 +4,22 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
+from longsynth.methods.copula_score.balanced import Balanced, _fast_normal
 from longsynth.methods.copula_score.cells import Cells, Marginal
 from longsynth.methods.copula_score.channels import bounds_scaling
 from longsynth.methods.copula_score.latent import (
     MANY,
     RANKS,
-    Balanced,
     Drawing,
     Evened,
     Latent,
     Map,
     Thresholds,
+    _above,
     toeplitz,
     within,
 )
-from longsynth.methods.copula_score.latent import _nearest as nearest
+from longsynth.methods.copula_score.nearest import halves_of, nearest, spectrum_of, whole_of
 from longsynth.reading.simulation import simulated_schema
 from longsynth.sampling.moments import Spectrum
 from longsynth.sampling.score import ScorePath, noise_levels
@@ -91,7 +92,7 @@ def test_the_nearest_covariance_is_one_with_the_diagonal_asked_for(seed: int) ->
     diagonal = rng.uniform(0.2, 1.0, 12)
     np.fill_diagonal(raw, diagonal)
     assert np.linalg.eigvalsh(raw)[0] < -0.1  # there is something to mend
-    found = nearest(raw, diagonal)
+    [found, _] = nearest(halves_of(raw, 1), diagonal, 1)
     assert np.linalg.eigvalsh(found)[0] > 0
     assert np.allclose(np.diag(found), diagonal)
     assert np.allclose(found, found.T)
@@ -99,7 +100,26 @@ def test_the_nearest_covariance_is_one_with_the_diagonal_asked_for(seed: int) ->
 
 def test_a_covariance_is_its_own_nearest() -> None:
     fine = toeplitz(0.5 ** np.arange(6)[:, None, None] * np.eye(2))
-    assert np.allclose(nearest(fine, np.ones(12)), fine, atol=1e-6)
+    [found, _] = nearest(halves_of(fine, 1), np.ones(12), 1)
+    assert np.allclose(found, fine, atol=1e-6)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 5, 6])
+def test_halves_give_what_the_whole_gives(slots: int) -> None:
+    blocks = default_rng(1).uniform(-0.6, 0.6, (slots, 3, 3))
+    blocks = (blocks + blocks.transpose(0, 2, 1)) / 2
+    blocks[0][np.diag_indices(3)] = 1.0
+    blocks[:, 2, 2] = 1.0  # static: many eigenvalues are zero
+    matrix, one = toeplitz(blocks), np.ones(3 * slots)
+    halves = halves_of(matrix, slots)
+    assert np.allclose(whole_of(halves, slots), matrix)
+    found = nearest(halves, one, slots)
+    [of_whole, _] = nearest(halves_of(matrix, 1), one, 1)
+    assert np.allclose(whole_of(found, slots), of_whole)
+    spectrum = spectrum_of(found, slots)
+    assert np.allclose(spectrum.matrix, of_whole)
+    assert np.allclose(spectrum.vectors.T @ spectrum.vectors, np.eye(3 * slots))
+    assert (np.diff(spectrum.values) >= 0).all()
 
 
 def test_toeplitz_puts_blocks_at_their_distance() -> None:
@@ -175,3 +195,20 @@ def test_a_map_of_one_number_alone_has_a_value() -> None:
     ranks = (np.arange(400) + 0.5) / 400
     mapped = Map(np.zeros(400), ranks, Marginal(Cells(), np.full(256, 1 / 256)))
     assert np.isfinite(mapped.unit(np.array([-1.0, 0.0, 1.0]))).all()
+
+
+def test_numbers_that_are_looked_up_are_normal_and_differ() -> None:
+    drawn = _fast_normal(default_rng(1), (3000, 20))
+    assert drawn.dtype == np.float32
+    assert drawn.mean() == pytest.approx(0, abs=0.02)
+    assert drawn.std() == pytest.approx(1, abs=0.01)
+    assert (drawn**4).mean() == pytest.approx(3, abs=0.15)
+    assert np.abs(np.corrcoef(drawn.T) - np.eye(20)).max() < 0.1
+
+
+@pytest.mark.parametrize("levels", [2, 5, 40])
+def test_levels_are_found_by_their_cuts(levels: int) -> None:
+    cuts = np.sort(default_rng(levels).normal(size=levels - 1))
+    latent = default_rng(2).normal(size=(50, 4)).astype(np.float32)
+    latent[0, 0] = cuts[0]
+    assert np.array_equal(_above(cuts, latent), np.searchsorted(cuts, latent))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from longsynth.audit.classifiers import fitted_probability
-from longsynth.audit.marginals import Measure, Tables, mean_of_known
+from longsynth.audit.marginals import Measure, Tables, mean_of_known, per_patient
 from longsynth.audit.ranking import Ranking
 from longsynth.audit.view import (
     View,
@@ -53,7 +53,8 @@ def correlations(schema: Schema, real: Trajectories, synthetic: Trajectories) ->
 def _correlations(features: Floats, weight: Floats) -> Floats:
     share = weight / max(float(weight.sum()), 1e-300)
     centred = features - share @ features
-    covariance = (centred * share[:, None]).T @ centred
+    centred *= np.sqrt(share)[:, None]
+    covariance = centred.T @ centred  # of one array, which takes half the time
     spread = np.sqrt(np.diag(covariance))
     known = spread > 1e-9
     scale = np.where(known, 1 / np.where(known, spread, 1.0), 0.0)
@@ -132,7 +133,8 @@ def _elapsed_sums(schema: Schema, cohort: View) -> Floats:
         where = np.broadcast_to(cell + place, both.shape)[both]
         for row, part in enumerate(_moments(cohort.values[:, :-lag], cohort.values[:, lag:])):
             sums[row] += np.bincount(where, np.broadcast_to(part, both.shape)[both], sums.shape[1])
-    return sums.reshape(6, patients, variables * bins).transpose(1, 0, 2)
+    by_patient = sums.reshape(6, patients, variables * bins).transpose(1, 0, 2)
+    return np.ascontiguousarray(by_patient)
 
 
 def _moments(early: Floats, late: Floats) -> tuple[Floats, ...]:
@@ -141,7 +143,7 @@ def _moments(early: Floats, late: Floats) -> tuple[Floats, ...]:
 
 def _correlation(weight: Floats, sums: Floats) -> Floats:
     """0 where there is no pair or no variation: then nothing is known about a later value."""
-    number, x, y, xx, yy, xy = np.tensordot(weight, sums, axes=1)
+    number, x, y, xx, yy, xy = per_patient(weight, sums)
     number = np.where(number > 0, number, 1.0)
     spread = np.maximum(xx / number - (x / number) ** 2, 0) * np.maximum(
         yy / number - (y / number) ** 2, 0

@@ -25,10 +25,13 @@ class Samples:
 
     def __init__(self, real: Floats, of_real: Ints, synthetic: Floats, of_synthetic: Ints) -> None:
         values = np.concatenate([real, synthetic])
-        self._order = np.argsort(values, kind="stable")
-        self._sorted = values[self._order]
-        self._ends = np.flatnonzero(np.diff(self._sorted, append=np.inf) > 0)  # of tied runs
-        self._of_real, self._of_synthetic = of_real, of_synthetic
+        order = np.argsort(values, kind="stable")
+        sorted_ = values[order]
+        self._ends = np.flatnonzero(np.diff(sorted_, append=np.inf) > 0)  # of tied runs
+        self._values = sorted_[self._ends]
+        self._numbers = np.bincount(of_real), np.bincount(of_synthetic)  # of each patient
+        patients = len(self._numbers[0])
+        self._owner = np.concatenate([of_real, patients + of_synthetic])[order]
 
     def kolmogorov_smirnov(self, real_weight: Floats, synthetic_weight: Floats) -> float:
         apart = self._apart(real_weight, synthetic_weight)
@@ -39,15 +42,19 @@ class Samples:
         apart = self._apart(real_weight, synthetic_weight)
         if apart is None:
             return np.nan
-        return float((np.abs(apart[:-1]) * np.diff(self._sorted[self._ends])).sum())
+        return float((np.abs(apart[:-1]) * np.diff(self._values)).sum())
 
     def _apart(self, real_weight: Floats, synthetic_weight: Floats) -> Floats | None:
         """The two distribution functions' difference at each distinct value."""
-        real, synthetic = real_weight[self._of_real], synthetic_weight[self._of_synthetic]
-        if not (real.sum() > 0 and synthetic.sum() > 0):
+        real, synthetic = (
+            weight[: len(numbers)]  # who comes after them has no observation
+            for weight, numbers in zip((real_weight, synthetic_weight), self._numbers, strict=True)
+        )
+        whole, other = real @ self._numbers[0], synthetic @ self._numbers[1]
+        if not (whole > 0 and other > 0):
             return None
-        signed = np.concatenate([real / real.sum(), -synthetic / synthetic.sum()])
-        return np.asarray(np.cumsum(signed[self._order])[self._ends])
+        signed = np.concatenate([real / whole, -synthetic / other])
+        return np.asarray(np.cumsum(signed[self._owner])[self._ends])
 
 
 class Tables:
@@ -235,8 +242,13 @@ def _cells(schema: Schema, cohort: Trajectories) -> Floats:
     return np.stack([number - viewed.observed.sum(axis=1), number], axis=1).astype(np.float64)
 
 
+def per_patient(weight: Floats, sums: Floats) -> Floats:
+    """The weighted sum over patients of numbers (n, ·, ·) that each has."""
+    return np.asarray(weight @ sums.reshape(len(sums), -1)).reshape(sums.shape[1:])
+
+
 def _missing(cells: Floats, weight: Floats) -> Floats:
-    missing, number = np.tensordot(weight, cells, axes=1)
+    missing, number = per_patient(weight, cells)
     known = number > 0
     return np.where(known, missing / np.where(known, number, 1.0), np.nan)
 

@@ -31,12 +31,11 @@ class Ranking:
     def __init__(self, event: Ints, score: Floats) -> None:
         levels, self._level = np.unique(score, return_inverse=True)
         self._levels = len(levels)
-        self._event = event == 1
+        self._code = 2 * self._level + (event == 1)
 
     def tallies(self, weight: Floats) -> tuple[Floats, Floats]:
         """Return the weight of events and of others at each distinct score, in increasing order."""
-        split = np.where(self._event, weight, 0.0), np.where(self._event, 0.0, weight)
-        positive, negative = (summed(self._level, part, self._levels) for part in split)
+        negative, positive = summed(self._code, weight, 2 * self._levels).reshape(-1, 2).T
         return positive, negative
 
     def auroc(self, weight: Floats) -> float:
@@ -59,7 +58,7 @@ class Ranking:
     def missed(self, weight: Floats, members: Bools, alerted: float) -> float:
         """The share of the events among `members` that get no alert, if this share of all patients
         does, highest scores first. Patients with equal scores share what is left of it."""
-        everybody = np.add(*self.tallies(weight))[::-1]
+        everybody = summed(self._level, weight, self._levels)[::-1]
         before = np.cumsum(everybody) - everybody
         left = np.maximum(alerted * everybody.sum() - before, 0.0)
         reached = np.minimum(left / np.where(everybody > 0, everybody, 1.0), 1.0)
@@ -91,7 +90,7 @@ def calibration_slope(event: Ints, probability: Floats, weight: Floats) -> float
     if _one_class(event, weight) or np.ptp(score[weight > 0]) < 1e-9:
         return np.nan
     centre = np.average(score, weights=weight)
-    design = np.column_stack([np.ones(len(score)), score - centre])
+    design = np.stack([np.ones(len(score)), score - centre])
     return float(_newton(design, np.zeros(len(score)), event, weight)[1])
 
 
@@ -99,7 +98,7 @@ def calibration_intercept(event: Ints, probability: Floats, weight: Floats) -> f
     """What must be added to the log odds for the mean prediction to be right."""
     if _one_class(event, weight):
         return np.nan
-    return float(_newton(np.ones((len(event), 1)), logit(probability), event, weight)[0])
+    return float(_newton(np.ones((1, len(event))), logit(probability), event, weight)[0])
 
 
 def _one_class(event: Ints, weight: Floats) -> bool:
@@ -108,12 +107,15 @@ def _one_class(event: Ints, weight: Floats) -> bool:
 
 
 def _newton(design: Floats, offset: Floats, event: Ints, weight: Floats) -> Floats:
-    """Weighted logistic regression; NaN where the classes can be separated."""
-    beta = np.zeros(design.shape[1])
+    """Weighted logistic regression on rows of a design; NaN where the classes can be separated."""
+    counted = weight > 0  # a third of a bootstrap replicate are not
+    design, offset, weight = design[:, counted], offset[counted], weight[counted]
+    event = event[counted]
+    beta = np.zeros(len(design))
     for _ in range(60):
-        mean = expit(design @ beta + offset)
-        gradient = design.T @ (weight * (event - mean))
-        curvature = (design * (weight * mean * (1 - mean))[:, None]).T @ design
+        mean = expit(beta @ design + offset)
+        gradient = design @ (weight * (event - mean))
+        curvature = (design * (weight * mean * (1 - mean))) @ design.T
         scale = 1e-12 * max(1.0, float(np.trace(curvature)))
         step = np.linalg.solve(curvature + scale * np.eye(len(beta)), gradient)
         step *= min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-12))  # no leaps

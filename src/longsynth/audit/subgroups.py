@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from longsynth.audit.metric import Metric, Score, scored
-from longsynth.audit.ranking import Predictions, ece
+from longsynth.audit.ranking import Predictions, Ranking, ece
 from longsynth.audit.utility import FEW_EVENTS, ranked_of, too_few
 from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import LABEL_ORDER, Schema
@@ -165,13 +165,19 @@ def _notes(parts: Parts, events: dict[str, int]) -> Callable[[str, float], str]:
 
 
 def _precision(predictions: Predictions) -> PartMeasure:
-    ranking = ranked_of(predictions).ranking
-    return lambda members: lambda weight: ranking.auprc(weight * members)
+    def of_part(members: Bools) -> Callable[[Floats], float]:
+        ranking = Ranking(predictions.event[members], predictions.probability[members])
+        return lambda weight: ranking.auprc(weight[members])
+
+    return of_part
 
 
 def _calibration(predictions: Predictions) -> PartMeasure:
-    event, probability = predictions.event, predictions.probability
-    return lambda members: lambda weight: ece(event, probability, weight * members)
+    def of_part(members: Bools) -> Callable[[Floats], float]:
+        event, probability = predictions.event[members], predictions.probability[members]
+        return lambda weight: ece(event, probability, weight[members])
+
+    return of_part
 
 
 def _missed(predictions: Predictions) -> PartMeasure:

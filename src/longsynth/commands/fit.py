@@ -50,7 +50,7 @@ def plan(
 ) -> None:
     """Show everything that a fit would release and what it would cost. Reads no patient."""
     from longsynth.methods.registry import origin_of
-    from longsynth.methods.resources import needs_of
+    from longsynth.methods.resources import needs_of, needs_of_sample
     from longsynth.plan import plan as make
     from longsynth.schema.file import load_schema
 
@@ -81,6 +81,8 @@ def plan(
     if caution := origin_of(made.method).caution(made.method.name):
         say(f"NOTE {caution}")
     say(f"A fit would need {needs_of(made).sentence}.")
+    first = needs_of_sample(made, patients)
+    say(f"A sample of as many patients would need {first.sentence}.")
     budget = ("--epsilon", f"{epsilon:g}", "--delta", f"{delta:g}")
     say(f"Next: {command_line('fit', 'COHORT', *budget, '--out', 'RUN')}")
 

@@ -5,6 +5,7 @@ is not finite counts as missing, a value out of bounds is clipped, and a long ro
 radius. Each row depends on its own patient alone. The privacy core checks the radii again.
 """
 
+from collections.abc import Iterator
 from functools import cached_property
 from math import sqrt
 from typing import Any
@@ -102,12 +103,23 @@ class Encoded:
         """z̄ (n, D) on the integer grid, each row clipped to the radius L."""
         squared, patients = self.encoder.radius_squared, self.batch.patients
         rows = np.empty((patients, self.schema.width), _integer_type(squared))
-        step = max(CELLS // self.schema.width // TOGETHER, 1) * TOGETHER
-        for start in range(0, patients, step):
-            block = slice(start, start + step)
-            z = encoded_values(self.batch.take(block), self.encoder, self.observed[block])
+        for block, z in self._blocks():
             clip(z, squared, self.encoder.grid, out=rows[block])
         return rows
+
+    @property
+    def norms(self) -> Floats:
+        """(n,): of z before clipping."""
+        of_blocks = [np.sqrt(np.vecdot(z, z)) for _, z in self._blocks()]
+        return np.concatenate([np.zeros(0), *of_blocks])
+
+    def _blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """z of some patients at a time."""
+        step = max(CELLS // self.schema.width // TOGETHER, 1) * TOGETHER
+        for start in range(0, self.batch.patients, step):
+            block = slice(start, start + step)
+            z = encoded_values(self.batch.take(block), self.encoder, self.observed[block])
+            yield block, z
 
     @cached_property
     def codes(self) -> Bools:

@@ -111,7 +111,7 @@ def batch_sums(
     """
     keep_freed_memory()
     total: dict[str, Sums] = {}
-    size = _together(batch.patients, statistics)
+    size = together(batch.patients, statistics)
     checked = number == 0 or secrets.randbelow(CHECKED) == 0
     where = secrets.randbelow(ceil(batch.patients / size)) if checked and batch.patients else -1
     with one_thread(), np.errstate(all="ignore"):  # no warning may reveal a wild value
@@ -148,7 +148,7 @@ def _rows_at(
     return [side[place] for side in sides]
 
 
-def _together(patients: int, statistics: Sequence[Statistic]) -> int:
+def together(patients: int, statistics: Sequence[Statistic]) -> int:
     """How many patients are added up at once: as many as have rows that fit in a processor's cache,
     but not so few that adding their sums costs more than computing them."""
     most = min(max(CELLS, 16 * s.dimension) // s.right for s in statistics)

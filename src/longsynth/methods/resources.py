@@ -1,7 +1,8 @@
 """What a fit, a model or a sample needs of a machine, from public facts alone: known before any
 patient is read, and before anything is built from a release that others wrote.
 
-The estimates are rough, and err on the side of too much. `make bench` measures the real numbers.
+The numbers were measured, of whole commands on one core; `make bench` measures them again. An
+estimate is right within a factor of two (docs/scale.md).
 """
 
 import os
@@ -9,22 +10,24 @@ import resource
 from dataclasses import dataclass
 from typing import Protocol
 
+from longsynth.engines import together
 from longsynth.methods.method import EIGEN, Method, PrivateMethod, Stage
 from longsynth.privacy.ledger import Ledger
 from longsynth.privacy.statistic import Statistic
 from longsynth.privacy.sums import STRIP
-from longsynth.reading.records import BATCH
+from longsynth.reading.by_patient import at_once
 from longsynth.sample import CHUNK
 from longsynth.schema.schema import Schema
 from longsynth.system.errors import Code, Refused
 
-PROGRAM = 300e6  # bytes: Python and its libraries, and what a reader holds
-CELLS = 1 << 22  # that are in memory together at the most
-COPIES = 4  # of their rows, and of a matrix of products
+PROGRAM = 220e6  # bytes: Python and its libraries, and what a reader holds
+START = 1.4  # core-seconds to start a command and to import what it needs
+READ, READ_COPIES = 3e-8, 6  # core-seconds to read a cell, and its copies in a batch
+COPIES = 4  # of the rows that are added up at once, and of a matrix of products
 RELEASED = 120  # bytes of a number that is released, until it is written
-PRODUCT, CELL, DRAW = 5e-11, 15e-9, 15e-6  # core-seconds each: SYRK, a cell on its way, noise
+PRODUCT, CELL, DRAW = 5e-11, 11e-9, 13e-6  # core-seconds each: SYRK, a number of a row, noise
 DRAWN = 6  # copies of the cells of a chunk of synthetic patients, until they are written
-DRAWN_CELL = 2e-7  # core-seconds to draw and write one of them
+DRAWN_CELL = 1e-7  # core-seconds to draw and write one of them
 CODE_MATRICES, CODE_ROUNDS = 40, 40  # of all pairs of codes, and how often they are decomposed
 CODE_ROWS, CODE_CELL = 3 * 8192, 2e-6  # of generated patients with codes, and seconds for a cell
 HOURS = 4.0  # of one core: a model that takes longer to build is neither fitted nor read
@@ -54,18 +57,32 @@ class Needs:
 
 
 def needs_of(plan: Planned) -> Needs:
-    """Return what the passes, the noise and the matrices of a plan come to."""
-    patients, memory, seconds = plan.ledger.patients, PROGRAM, 0.0
+    """Return what the command `fit` takes: its start, its passes, what a method computes between
+    them, the noise and the matrices."""
+    patients, schema = plan.ledger.patients, plan.schema
+    cells = schema.width + code_cells(schema)
+    batch = READ_COPIES * cells * min(patients, at_once(schema))
+    between = plan.method.between(schema)
+    memory, seconds = between.numbers, START + between.seconds
     for stage in plan.stages:
         statistics = [line.statistic for line in stage]
-        width = sum(s.right + s.left for s in statistics) + code_cells(plan.schema)
-        together = width * min(patients, BATCH, CELLS // plan.schema.width + 1)
+        width = sum(s.right + s.left for s in statistics) + code_cells(schema)
+        rows = width * together(min(patients, at_once(schema)), statistics)
         products = sum(_products(s) for s in statistics)
         released = sum(s.dimension for s in statistics)
-        taken = 8 * COPIES * (together + products) + RELEASED * released
-        memory = max(memory, PROGRAM + taken)
-        seconds += patients * (CELL * width + PRODUCT * products) + DRAW * released
-    return Needs(memory, seconds)
+        memory = max(memory, COPIES * (rows + products) + RELEASED / 8 * released)
+        of_patient = READ * cells + CELL * width + PRODUCT * products
+        seconds += patients * of_patient + DRAW * released
+    return Needs(PROGRAM + 8 * (batch + memory), seconds)
+
+
+def needs_of_sample(plan: Planned, patients: int) -> Needs:
+    """Return what the command `sample` takes: its start, the model and all synthetic patients."""
+    model = needs_of_model(plan.method, plan.schema, plan.ledger.patients)
+    drawing = needs_of_drawing(plan.schema, patients)
+    chunks = patients / min(patients, CHUNK)
+    memory = max(model.memory, drawing.memory)
+    return Needs(memory, START + model.seconds + chunks * drawing.seconds)
 
 
 def needs_of_model(method: Method, schema: Schema, patients: int) -> Needs:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from longsynth.reading.parquet import numbers, parquet_batches, read_numbers, times
+from longsynth.reading.parquet import numbers, parquet_batches, read_numbers, times, unread
 from longsynth.reading.records import BATCH
 from longsynth.reading.session import Session
 from longsynth.reading.slots import Grouped
@@ -65,6 +65,15 @@ class Order:
     distinct: bool  # and no id comes twice
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a whole file was seen to hold, on the way."""
+
+    rows: int
+    timed: int  # rows that have a time
+    unread: dict[str, int]  # of each variable: cells that are not empty and no finite number
+
+
 def at_once(schema: Schema) -> int:
     """How many patients are read together."""
     codes = schema.slots * len(schema.code_names) // 8  # a code takes one byte, a value eight
@@ -106,6 +115,7 @@ class Streams:
             self.people_order: Order | None = order_of(people, patient) if whole else None
             self._rising = whole and order_of(rows, patient).rising
             self._by_arrow = self._rising and _has_only_numbers(schema, rows)
+        self.stored: Stored | None = None  # from the first pass by Arrow that came to the end
         self._batch = at_once(schema)
         self._static = [v for v, variable in enumerate(schema.variables) if variable.static]
         self._moving = [v for v, variable in enumerate(schema.variables) if not variable.static]
@@ -151,10 +161,14 @@ class Streams:
         unit = TIME_UNITS.get(schema.time.unit, 1.0)  # time stamps were copied as hours
         values = [schema.variables[v].column or schema.variables[v].name for v in self._moving]
         columns = list(dict.fromkeys([patient, clock, *values]))
+        rows, timed, none = 0, 0, dict.fromkeys(values, 0)
         for batch in self._session.guarded(parquet_batches(self._rows, columns)):
             with self._session.guard():
                 time = times(batch.column(clock), unit)
                 usable = np.isfinite(time)
+                if self.stored is None:
+                    rows, timed = rows + len(batch), timed + int(np.count_nonzero(usable))
+                    none = {name: n + unread(batch.column(name)) for name, n in none.items()}
                 if batch.column(patient).null_count:
                     usable &= batch.column(patient).is_valid().to_numpy(zero_copy_only=False)
                 if not usable.all():
@@ -162,6 +176,9 @@ class Streams:
                 id_ = numbers(batch.column(patient), pa.int64())
             if len(batch):
                 yield Block(id_, time, [batch.column(name) for name in values])
+        of_variables = zip(self._moving, values, strict=True)
+        cells = {schema.variables[v].name: none[column] for v, column in of_variables}
+        self.stored = self.stored or Stored(rows, timed, cells)
 
 
 def _has_only_numbers(schema: Schema, rows: Path) -> bool:

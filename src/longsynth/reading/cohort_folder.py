@@ -16,7 +16,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longsynth.reading.by_patient import Streams
+from longsynth.reading.by_patient import Stored, Streams
 from longsynth.reading.columns import (
     Roles,
     accepted_types,
@@ -93,14 +93,12 @@ class CohortFolder:
 
     def repairs(self) -> dict[str, Any]:
         """Count what was read differently from how it is stored. Not for release."""
-        cells = self._counted(self._observations, unread_cells(self.schema, static=False))
-        cells |= self._counted(self._people, unread_cells(self.schema, static=True))
-        total = self._session.row(f"SELECT count(*) FROM {self._observations.scan}")[0]
-        usable = self._session.row("SELECT count(*) FROM rows")[0]
         if self._counts is None:
             for _ in self._placed():
                 pass
-        counts = self._counts or Counter()
+        counts, stored = self._counts or Counter(), self._streams.stored or self._stored()
+        total, usable = stored.rows, stored.timed
+        cells = stored.unread | self._counted(self._people, unread_cells(self.schema, static=True))
         return {
             "rows": total,
             "rows_without_usable_time": total - usable,
@@ -112,6 +110,13 @@ class CohortFolder:
                 self._people, unread_labels(self.schema)
             ),
         }
+
+    def _stored(self) -> Stored:
+        """What a pass by Arrow would have seen, counted by DuckDB."""
+        total = self._session.row(f"SELECT count(*) FROM {self._observations.scan}")[0]
+        usable = self._session.row("SELECT count(*) FROM rows")[0]
+        cells = self._counted(self._observations, unread_cells(self.schema, static=False))
+        return Stored(total, usable, cells)
 
     def counted(self, rows: Mapping[str, str], people: Mapping[str, str]) -> dict[str, int]:
         """Evaluate SQL counts over the stored cells of both tables, by name. Not for release."""

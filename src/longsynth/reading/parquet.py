@@ -234,6 +234,14 @@ def times(column: pa.Array, unit: float) -> Floats:
         return time if unit == 1 else time * unit
 
 
+def unread(column: pa.Array) -> int:
+    """How many cells are not empty and contain no finite number."""
+    if not pa.types.is_floating(column.type):
+        return 0
+    finite = pc.sum(pc.is_finite(column)).as_py() or 0
+    return int(len(column) - column.null_count - finite)
+
+
 def read_numbers(column: pa.Array, out: Floats) -> None:
     """Write a column's numbers, NaN where there is none. Arrow's own conversion is slower."""
     if column.type != pa.float64():

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rich.progress import Progress
 
 from longsynth.bundle import Bundle
-from longsynth.encoding.rows import Encoder, encoded_values
+from longsynth.encoding.rows import Encoder
 from longsynth.engines import Distributed, Facts
 from longsynth.fit import fit, fit_without_privacy
 from longsynth.govern.book import Book
@@ -47,20 +47,19 @@ could not be read: look at it before you share a release.
 """
 
 
-def raw_facts(batch: Cohort, schema: Schema) -> Facts:
-    """Return what `cohort_notes` needs from some patients, as whole numbers that add up."""
+def raw_facts(batch: Cohort, schema: Schema, encoder: Encoder | None = None) -> Facts:
+    """Return what `cohort_notes` needs from some patients, as whole numbers that add up. Give the
+    schema's encoder if there are many batches."""
     low, high = np.array([v.bounds for v in schema.variables]).T
-    encoder = Encoder(schema)
-    encoded = encoder(batch)
-    observed, used = encoded.observed, encoded.in_use
-    values = np.where(observed, batch.values, low)
+    encoded = (encoder or Encoder(schema))(batch)
+    observed, used, variables = encoded.observed, encoded.in_use, len(schema.variables)
     with np.errstate(all="ignore"):  # no warning may reveal a wild value
-        z = encoded_values(batch, encoder, observed)
-        norms = np.sqrt(np.einsum("ij,ij->i", z, z))
+        outside = np.flatnonzero(observed & ((batch.values < low) | (batch.values > high)))
+        norms = encoded.norms
     return {
-        "cells": np.array([used.sum()]),
-        "missing": np.array([(used & ~observed).sum()]),
-        "clipped": ((values < low) | (values > high)).sum(axis=(0, 1)),
+        "cells": np.array([np.count_nonzero(used)]),
+        "missing": np.array([np.count_nonzero(used & ~observed)]),
+        "clipped": np.bincount(outside % variables, minlength=variables),
         "long": np.array([(norms > schema.resolved_constants.clip_radius).sum()]),
         "events": np.array([batch.event.sum()]),
         "group": np.array([batch.group.sum()]),
@@ -97,9 +96,10 @@ class Watched:
 
     def batches(self) -> Iterator[Cohort]:
         facts: dict[str, NDArray[np.int64]] = {}
+        encoder = Encoder(self._schema)
         for batch in self._watch(self._source.batches()):
             if self._facts is None:
-                for name, number in raw_facts(batch, self._schema).items():
+                for name, number in raw_facts(batch, self._schema, encoder).items():
                     facts[name] = facts[name] + number if name in facts else number
             yield batch
         self._facts = self._facts or facts

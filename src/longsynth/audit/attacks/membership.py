@@ -1,6 +1,7 @@
 """Membership: can someone with a patient's record tell whether it was in the training cohort?"""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats
 from longsynth.system.workers import single_thread
 
-CHUNK = 1024  # records compared at a time, so that memory does not grow with their product
+CHUNK = 256  # records compared at a time, so that memory does not grow with their product
+FEW, BLOCK, SPARE = 2_048, 32, 5  # people; those screened together; more than asked for, to be sure
 
 
 def records(schema: Schema, cohort: Trajectories) -> Floats:
@@ -37,9 +39,45 @@ def nearest(asked: Floats, among: Floats, k: int = 1) -> tuple[Floats, np.ndarra
     """Return distance and position of the k nearest, nearest first: (n, k) each."""
     k = min(k, len(among))
     with single_thread():
-        parts = [_nearest(asked[i : i + CHUNK], among, k) for i in range(0, len(asked), CHUNK)]
+        screen = _Screen(among, k) if len(among) > FEW else None
+        find = screen.nearest if screen else partial(_nearest, among=among, k=k)
+        parts = [find(asked[i : i + CHUNK]) for i in range(0, len(asked), CHUNK)]
     distance, position = _joined([p[0] for p in parts], k), _joined([p[1] for p in parts], k)
     return distance, position.astype(np.int64)
+
+
+class _Screen:
+    """Finds those who may be nearest in float32, from squares about the mean. Where its rounding
+    could hide one who is nearer, people are asked about again, in float64."""
+
+    def __init__(self, among: Floats, k: int) -> None:
+        self._among, self._k, self._centre = among, k, among.mean(axis=0)
+        points = among - self._centre
+        squares = (points**2).sum(axis=1)
+        blocks = -(-len(among) // BLOCK)
+        self._points = np.zeros((points.shape[1] + 1, blocks * BLOCK), np.float32)
+        self._points[:-1, : len(among)], self._points[-1] = points.T, np.inf
+        self._points[-1, : len(among)] = squares
+        self._largest = float(squares.max())
+
+    def nearest(self, asked: Floats) -> tuple[Floats, np.ndarray]:
+        points = asked - self._centre
+        squares = (points**2).sum(axis=1)
+        screen = np.column_stack([-2 * points, np.ones(len(asked))]).astype(np.float32)
+        screen = (screen @ self._points).reshape(len(asked), BLOCK, -1)
+        wide, row = self._k + SPARE, np.arange(len(asked))[:, None]
+        best = np.argpartition(screen.min(axis=1), wide, axis=1)[:, :wide]  # blocks
+        found = screen[row, :, best].reshape(len(asked), -1)
+        place = np.argpartition(found, wide - 1, axis=1)[:, :wide]
+        close = best[row, place // BLOCK] + place % BLOCK * screen.shape[2]
+        distance, position = _exact(asked, self._among, close, self._k)
+        others = found[row, place].max(axis=1) + squares  # nobody else is nearer by the screen
+        rounding = (len(self._points) + 4) * float(np.finfo(np.float32).eps)  # of their sum
+        doubt = rounding * (squares + self._largest)
+        again = np.flatnonzero(others - doubt <= distance[:, -1] ** 2)
+        if len(again):
+            distance[again], position[again] = _nearest(asked[again], self._among, self._k)
+        return distance, position
 
 
 def _joined(parts: Sequence[np.ndarray], k: int) -> np.ndarray:
@@ -50,7 +88,11 @@ def _nearest(asked: Floats, among: Floats, k: int) -> tuple[Floats, np.ndarray]:
     """Screen by expanded squares, then take exact distances: copies are at distance 0."""
     screen = (among**2).sum(axis=1) - 2 * asked @ among.T
     wide = min(len(among), k + 2)
-    close = np.argpartition(screen, wide - 1, axis=1)[:, :wide]
+    return _exact(asked, among, np.argpartition(screen, wide - 1, axis=1)[:, :wide], k)
+
+
+def _exact(asked: Floats, among: Floats, close: np.ndarray, k: int) -> tuple[Floats, np.ndarray]:
+    """The k nearest of those that are close (n, ·)."""
     exact = np.sqrt(((asked[:, None] - among[close]) ** 2).sum(axis=2))
     order = np.lexsort((close, exact), axis=1)[:, :k]
     return np.take_along_axis(exact, order, 1), np.take_along_axis(close, order, 1)
@@ -86,8 +128,13 @@ def membership_scores(
     if reference is None:
         known, attacked = np.array_split(shuffled, 2)
 
-    close = [-nearest(people, generated)[0][:, 0] for people in (members, shuffled)]
-    dense = [_log_ratio(people, generated, known) for people in (members, attacked)]
+    around = [nearest(people, generated, NEIGHBOURS)[0] for people in (members, shuffled)]
+    close = [-distance[:, 0] for distance in around]
+    around[1] = around[1][len(shuffled) - len(attacked) :]  # the attacked are the last of them
+    dense = [
+        _log_ratio(people, known, distance)
+        for people, distance in zip((members, attacked), around, strict=True)
+    ]
     attacks = {
         "mia_auc": (close[0], close[1]),
         "mia_auc_control": _halves(close[1]),
@@ -100,15 +147,14 @@ def membership_scores(
     ]
 
 
-def _log_ratio(asked: Floats, generated: Floats, reference: Floats) -> Floats:
+def _log_ratio(asked: Floats, reference: Floats, to_generated: Floats) -> Floats:
     """How much denser synthetic records lie around a record than real outsiders do."""
     if len(reference) == 0:
         return np.zeros(len(asked))
-    return _sparseness(asked, reference) - _sparseness(asked, generated)
+    return _sparseness(nearest(asked, reference, NEIGHBOURS)[0]) - _sparseness(to_generated)
 
 
-def _sparseness(asked: Floats, among: Floats) -> Floats:
-    distance = nearest(asked, among, NEIGHBOURS)[0]
+def _sparseness(distance: Floats) -> Floats:
     return np.asarray(np.log(np.maximum(distance, SMALLEST)).mean(axis=1))
 
 

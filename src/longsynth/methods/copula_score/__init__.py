@@ -12,12 +12,15 @@ from longsynth.methods.copula_score.labelled import labelled_model
 from longsynth.methods.copula_score.release import CopulaEncoder, copula_facts, copula_stages
 from longsynth.methods.copula_score.settings import FEWEST, MOST, Settings, settings_text
 from longsynth.methods.fact import Fact
-from longsynth.methods.method import MATRICES, PrivateMethod, Stage, Work
+from longsynth.methods.method import PrivateMethod, Stage, Work
 from longsynth.sampling.model import Model
 from longsynth.schema.schema import Schema
 
-FACTORS = 70  # numbers in memory for each of groups · m³, while the factors are searched for
-PROJECTED, EXPLAINED, SEARCHED = 2e-8, 1e-8, 3e-5  # core-seconds of all rounds; measured
+# Core-seconds of all rounds, measured: for each cubed number of the side; for each number of
+# simulated patients, and times the side; of a search for factors at least, and by groups · m².
+PROJECTED, SIMULATED, MULTIPLIED, SEARCH, SEARCHED = 1.5e-9, 6e-7, 1.1e-10, 0.05, 3e-6
+SEARCHES, BETWEEN = 7, 2  # of factors in a model, and in a fit
+SQUARES, COPIES, OVER_TIME = 4, 8, 24  # numbers in memory: of the side, simulated, groups · m²
 
 
 @dataclass(frozen=True)
@@ -42,13 +45,26 @@ class CopulaScore(PrivateMethod):
     def work(self, schema: Schema, patients: int) -> Work:
         """All rounds of the calibration: simulated patients, the factor fit over channels, and
         square matrices with a side of all channels in all slots."""
-        channels, groups = channel_number(schema), len(Lags(schema.slots, 1).groups)
-        side, fitted = schema.slots * channels, groups * channels**3
-        strata, simulated = len(schema.strata), min(max(patients, FEWEST), MOST)
+        side, strata = schema.slots * channel_number(schema), len(schema.strata)
+        simulated, search = min(max(patients, FEWEST), MOST), _search(schema)
         return Work(
-            MATRICES * side * (side + simulated + strata) + FACTORS * fitted,
-            PROJECTED * side**3 + EXPLAINED * strata * side**2 + SEARCHED * fitted,
+            SQUARES * side**2 + side * (COPIES * simulated + strata) + search.numbers,
+            SEARCHES * search.seconds
+            + PROJECTED * side**2 * (side + strata)
+            + simulated * side * (SIMULATED + MULTIPLIED * side),
         )
+
+    def between(self, schema: Schema) -> Work:
+        """The last pass weighs channels by what factors say of them."""
+        search = _search(schema)
+        return Work(search.numbers, BETWEEN * search.seconds)
 
     def model(self, bundle: Bundle) -> Model:
         return labelled_model(bundle, self.settings)
+
+
+def _search(schema: Schema) -> Work:
+    """Of one search for factors."""
+    channels = channel_number(schema)
+    fitted = len(Lags(schema.slots, 1).groups) * channels**2
+    return Work(OVER_TIME * fitted, SEARCH + SEARCHED * fitted)

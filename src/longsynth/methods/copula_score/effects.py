@@ -101,7 +101,7 @@ def posterior_effects(
     sums: EffectSums, inputs: EffectInputs, widths: tuple[float, ...] = ALONG
 ) -> Effects:
     """Return the posterior mean, averaged over these widths along the loadings."""
-    from scipy.linalg import block_diag  # here, to keep planning fast
+    from scipy.linalg import block_diag, solve_triangular  # here, to keep planning fast
 
     events, shapes, m = sums.by_event.shape
     full, score = design(inputs)
@@ -117,18 +117,22 @@ def posterior_effects(
     over_time = np.kron(_shape_prior()[:shapes, :shapes], along_loadings)
     both_move = np.outer(moves.ravel(), moves.ravel())
     size = shapes * m
-    prior = np.diag(np.concatenate([trend_sd**2, np.zeros((events - 1) * size)]))
+    nothing = np.zeros((size, size))
+    prior = (  # of trends; of effects along the loadings, and apart from them, of width one
+        np.diag(np.concatenate([trend_sd**2, np.zeros((events - 1) * size)])),
+        block_diag(nothing, *[over_time * both_move] * (events - 1)),
+        block_diag(nothing, *[block_diag(*inputs.latent_spread) * both_move] * (events - 1)),
+    )
+    with_sums = np.stack([part @ maps.T for part in prior])  # covariances, (3, parameters, sums)
+    of_sums = maps @ with_sums
     means, evidence = [], []
     for along, apart in product(widths, APART):  # the narrower, the likelier: by its root
-        direction = along**2 * over_time
-        own = apart**2 * block_diag(*inputs.latent_spread)
-        for level in range(1, events):
-            here = slice(level * size, (level + 1) * size)
-            prior[here, here] = (direction + own) * both_move
-        lower = np.linalg.cholesky(maps @ prior @ maps.T + doubt)
-        half = np.linalg.solve(lower, released)
+        weight = np.array([1.0, along**2, apart**2])
+        lower = np.linalg.cholesky(np.tensordot(weight, of_sums, 1) + doubt)
+        half = solve_triangular(lower, released, lower=True)
         evidence.append(-(half @ half) / 2 - np.log(np.diag(lower)).sum() - np.log(apart) / 2)
-        means.append(prior @ maps.T @ np.linalg.solve(lower.T, half))
+        whole = solve_triangular(lower, half, lower=True, trans=1)
+        means.append(weight @ (with_sums @ whole))
     trend, *event = _averaged(means, evidence).reshape(events, shapes, m)
     return Effects(trend, np.reshape(event, (events - 1, shapes, m)), _places(sums, inputs))
 

@@ -2,7 +2,7 @@
 behind masks and gaps; and how far released blocks may depart from it, given their known noise."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -88,34 +88,59 @@ class FactorModel:
         """(groups, m, m): the same, averaged over the distances of each group."""
         return self._correlations(self.parts(parameters), self.lags.membership)
 
-    def derivative(self, parameters: Floats) -> Floats:
-        """(groups, m, m, parameters): of `pooled`, off what is known to be one."""
+    def slopes(self, parameters: Floats) -> tuple[Floats, Floats, Floats]:
+        """Of `pooled`, off what is known to be one: along the loading of its first channel
+        (groups, m, m), along what a channel keeps of itself (groups, m), on the diagonal, and along
+        the few parameters of time (7, groups, m, m). It depends on no others."""
         p, m = self.parts(parameters), self.lags.channels
-        groups, channel = len(self.lags.groups), np.arange(m)
-        lasting, keeping = self._over_time(p, self.lags.membership)
+        channel, weight = np.arange(m), self.lags.membership
+        lasting, keeping = self._over_time(p, weight)
         link, loading, room = self._link(p), p.loading, 1 - p.loading**2
-        slope = np.zeros((groups, m, m, self.size))
+        product, rest = np.outer(loading, loading), keeping[:, self.second]  # (groups, m)
         pair = link * lasting[:, self.kind[:, None], self.kind]
-        slope[:, channel, :, channel] += (pair * loading * room[:, None]).transpose(1, 0, 2)
-        slope[:, :, channel, channel] += pair * loading[:, None] * room
-        unlike = (self.second[:, None] != self.second) * (1 - p.across**2)
-        product = np.outer(loading, loading)
-        slope[..., -1] = product * unlike * lasting[:, self.kind[:, None], self.kind]
-        rest = keeping[:, self.second]  # (groups, m)
-        slope[:, channel, channel, channel] -= 2 * loading * room * p.own * rest
-        own_room = room * p.own * (1 - p.own)
-        slope[:, channel, channel, m + channel] = own_room * rest
-        for k in range(2 * m, 2 * m + 6):
+        first = pair * loading * room[:, None]
+        own = 2 * loading * room * p.own * rest
+        first[:, channel, channel] = 2 * first[:, channel, channel] - own
+        over_time = np.empty((7, *pair.shape))
+        for k in range(6):
             ahead, behind = parameters.copy(), parameters.copy()
-            ahead[k] += STEP
-            behind[k] -= STEP
-            more, less = (
-                self._over_time(self.parts(at), self.lags.membership) for at in (ahead, behind)
-            )
+            ahead[2 * m + k] += STEP
+            behind[2 * m + k] -= STEP
+            more, less = (self._over_time(self.parts(at), weight) for at in (ahead, behind))
             lasts, keeps = ((a - b) / (2 * STEP) for a, b in zip(more, less, strict=True))
-            slope[..., k] = product * link * lasts[:, self.kind[:, None], self.kind]
-            slope[:, channel, channel, k] += room * p.own * keeps[:, self.second]
-        return slope
+            over_time[k] = product * link * lasts[:, self.kind[:, None], self.kind]
+            over_time[k][:, channel, channel] += room * p.own * keeps[:, self.second]
+        unlike = (self.second[:, None] != self.second) * (1 - p.across**2)
+        over_time[6] = product * unlike * lasting[:, self.kind[:, None], self.kind]
+        return first, room * p.own * (1 - p.own) * rest, over_time
+
+    def normal(self, parameters: Floats, apart: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """Return J'WJ and J'W · apart, where J is the slope of `pooled` and W the weights of its
+        entries (groups, m, m), symmetric. An entry depends on few parameters, so this takes a
+        fraction of the time of J itself."""
+        m, (first, own, over_time) = self.lags.channels, self.slopes(parameters)
+        channel, loadings, owns, times = np.arange(m), slice(m), slice(m, 2 * m), slice(2 * m, None)
+        on_diagonal = weight[:, channel, channel]
+        once = np.triu(weight)  # each pair of channels stands twice
+        product, pull = np.zeros((self.size, self.size)), np.zeros(self.size)
+
+        product[loadings, loadings] = (weight * first * first.transpose(0, 2, 1)).sum(axis=0)
+        product[channel, channel] = (weight * first**2).sum(axis=(0, 2))
+        product[m + channel, m + channel] = (on_diagonal * own**2).sum(axis=0)
+        product[m + channel, channel] = (on_diagonal * own * first[:, channel, channel]).sum(axis=0)
+        product[times, loadings] = np.einsum("gab,kgab->ka", weight * first, over_time)
+        product[times, owns] = np.einsum(
+            "ga,kga->ka", on_diagonal * own, over_time[:, :, channel, channel]
+        )
+        flat = over_time.reshape(len(over_time), -1)
+        product[times, times] = (flat * once.ravel()) @ flat.T
+        lower = np.tril(product)
+        product = lower + lower.T - np.diag(np.diag(product))
+
+        pull[loadings] = (weight * first * apart).sum(axis=(0, 2))
+        pull[owns] = (on_diagonal * own * apart[:, channel, channel]).sum(axis=0)
+        pull[times] = flat @ (once * apart).ravel()
+        return product, pull
 
     def prior(self, parameters: Floats) -> Floats:
         """Loadings of values are free; those of marks are alike, and so is what channels of one
@@ -191,23 +216,35 @@ def shrunk_blocks(
 ) -> Blocks:
     """Return correlations (T, m, m) from noisy ones by group, (groups, m, m) each; the search for
     the factors begins at `start`. Without `toward_factors`, they shrink toward zero."""
-    from scipy.optimize import least_squares  # here, to keep planning fast
+    from scipy.linalg import solve_triangular  # here, to keep planning fast
+    from scipy.optimize import least_squares
 
     lags, m = model.lags, model.lags.channels
     known = np.zeros(released.shape, bool)
     known[0] = np.eye(m, dtype=bool)
     known[:, np.diag_indices(m)[0], np.diag_indices(m)[1]] |= model.static | model.slow
     upper = np.triu(np.ones((m, m), bool)) & ~known
-    weight = 1 / np.sqrt(noise**2 + SLACK**2)[upper]
+    weight = np.where(known, 0.0, 1 / (noise**2 + SLACK**2))
+
+    @lru_cache(maxsize=1)  # the search asks for one, then for the other
+    def turned(at: bytes) -> tuple[Floats, Floats]:
+        """The misfit and its slope, turned so that all numbers but one for each parameter and the
+        last are zero, and left out: the search is the same, and takes much less time."""
+        parameters = np.frombuffer(at)
+        apart, prior = released - model.pooled(parameters), model.prior(parameters)
+        product, pull = model.normal(parameters, apart, weight)
+        product += model.prior_slope.T @ model.prior_slope
+        lower = np.linalg.cholesky(product)
+        first = solve_triangular(lower, model.prior_slope.T @ prior - pull, lower=True)
+        whole = float((np.triu(weight) * apart**2).sum() + prior @ prior)
+        last = np.sqrt(max(whole - float(first @ first), 0.0))
+        return np.append(first, last), np.vstack([lower.T, np.zeros(model.size)])
 
     def misfit(parameters: Floats) -> Floats:
-        apart = (released - model.pooled(parameters))[upper]
-        return np.concatenate([weight * apart, model.prior(parameters)])
+        return turned(parameters.tobytes())[0]
 
     def slope(parameters: Floats) -> Floats:
-        return np.vstack(
-            [-weight[:, None] * model.derivative(parameters)[upper], model.prior_slope]
-        )
+        return turned(parameters.tobytes())[1]
 
     first = _first_guess(released, model) if start is None else start
     fit = least_squares(misfit, first, jac=slope, method="trf", max_nfev=EVALUATIONS)

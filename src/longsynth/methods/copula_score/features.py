@@ -11,6 +11,7 @@ from longsynth.system.arrays import Floats, Ints
 
 FIRST = (0, 1, 2, 4, 8)  # where each group starts; the last goes on to the end
 SHAPES = 3
+TOGETHER = 512  # patients whose products are added up at once
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,28 @@ class Lags:
         rows: Floats32 = np.take(product.reshape(len(u), -1), place, axis=1)
         rows *= kept
         return rows
+
+    def clipped_blocks(self, u: Floats32, radius: float) -> Floats:
+        """(n, T, m) to (groups, m, m): blocks of the mean row, each clipped to a radius first.
+
+        For many patients and channels the rows would fill the memory. Their norms follow from
+        products between slots, and their sum is one product of matrices."""
+        blocks = np.zeros((len(self.groups) * self.channels, self.channels))
+        by_group = self._pairs.transpose(1, 0, 2).astype(np.float64)
+        for start in range(0, len(u), TOGETHER):
+            some = u[start : start + TOGETHER].astype(np.float64)
+            turned = np.matmul(by_group, np.matmul(some, some.transpose(0, 2, 1))[:, None])
+            squares = np.einsum("ngst,ngts->n", turned, turned)
+            own = (some**2).mean(axis=1)  # known, and left out
+            norms = np.sqrt(np.maximum(squares - (own**2).sum(axis=1), 0.0))
+            kept = some * np.minimum(1.0, radius / np.maximum(norms, 1e-12))[:, None, None]
+            ahead = np.matmul(by_group, kept[:, None])  # (n, groups, T, m)
+            blocks += ahead.transpose(1, 3, 0, 2).reshape(len(blocks), -1) @ some.reshape(
+                -1, self.channels
+            )
+        mean = blocks.reshape(-1, self.channels, self.channels) / len(u)
+        mean[0][np.diag_indices(self.channels)] = 0.0
+        return mean
 
     def blocks(self, row: Floats) -> Floats:
         """(size,) to (groups, m, m)."""

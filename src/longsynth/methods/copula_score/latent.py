@@ -10,8 +10,10 @@ import numpy as np
 from numpy.random import Generator
 
 from longsynth.encoding.scaling import Scaling
+from longsynth.methods.copula_score.balanced import FEWEST
 from longsynth.methods.copula_score.cells import Marginal
 from longsynth.methods.copula_score.courses import even_steps, held
+from longsynth.methods.copula_score.nearest import halves_of, nearest, spectrum_of, whole_of
 from longsynth.sampling.auxiliary import repaired
 from longsynth.sampling.model import SharedDraw
 from longsynth.sampling.moments import Spectrum
@@ -21,10 +23,9 @@ from longsynth.schema.record import Layout
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Bools, Floats, Ints
 
-LEAST_EIGEN = 1e-4
-PROJECTIONS = 8
 STEPS = 1 << 13  # of a map: finer than its knots
-FEWEST, MANY = 20, 4_096  # patients: fewer are left as they fall, and so is the spread of more
+FEW_CUTS = 16  # that are compared one by one
+MANY = 4_096  # patients: the spread of more is left as it falls
 USUAL_RATE, RATE_SD = 0.15, 1.2  # prior of an event's rate: one in seven, give or take a factor 3
 LOGITS = np.linspace(-7.0, 7.0, 1401)
 RATES = 1 / (1 + np.exp(-LOGITS))
@@ -75,26 +76,6 @@ def _quantiles(numbers: Draws, weight: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Balanced:
-    """Normal numbers whose means by event, and whose covariance, are those of their law:
-    a small sample then shows what the model says, and not what chance adds."""
-
-    events: Ints  # (S,): the event of each stratum
-
-    def __call__(self, stratum: Ints, times: Floats, rng: Generator) -> Draws:
-        """In float32: a record has fewer digits, and the products take half the time."""
-        noise = rng.standard_normal((len(stratum), len(times))).astype(np.float32)
-        event = np.eye(self.events.max() + 1, dtype=np.float32)[self.events[stratum]]
-        number = event.sum(axis=0)[:, None]
-        means = event.T @ noise / np.maximum(number, 1)
-        noise -= event @ np.where(number >= FEWEST, means, 0)
-        if len(noise) >= 2 * len(times):
-            lower = np.linalg.cholesky((noise.T @ noise).astype(np.float64) / len(noise))
-            times = np.linalg.solve(lower.T, times)
-        return noise @ times.astype(np.float32)
-
-
-@dataclass(frozen=True)
 class FullLength:
     slots: int
 
@@ -114,7 +95,7 @@ class Map:
         """Return quantiles in [-1, 1]. Searching for the place of each number would take longer
         than the rest of a sample, so it is looked up."""
         if self.marginal.cells.levels:
-            return np.take(self._levels, np.searchsorted(self._cuts, latent))
+            return np.take(self._levels, _above(self._cuts, latent))
         start, steps, at, rise = self._table
         place = np.clip((latent - start) * steps, 0.0, STEPS)
         step = place.astype(np.int32)
@@ -149,6 +130,13 @@ class Map:
     @cached_property
     def _levels(self) -> Floats:
         return self.marginal.cells.unit(np.asarray(np.arange(self.marginal.cells.number) + 0.5))
+
+
+def _above(cuts: Floats, latent: Draws) -> Ints:
+    """How many of these ascending cuts each number lies above."""
+    if len(cuts) > FEW_CUTS:
+        return np.searchsorted(cuts, latent)
+    return np.asarray(sum((latent > cut for cut in cuts), np.zeros(latent.shape, np.int64)))
 
 
 @dataclass(frozen=True)
@@ -234,35 +222,18 @@ def within(correlations: Floats, means: Floats, mass: Floats, steady: Bools) -> 
     explained = np.zeros_like(correlations)
     for lag in range(slots):
         early, late = means[:, : slots - lag], means[:, lag:]
-        product = np.einsum("s,sta,stb->ab", mass, early, late) / (slots - lag)
+        weighted = mass[:, None, None] * early
+        product = weighted.reshape(-1, m).T @ late.reshape(-1, m) / (slots - lag)
         explained[lag] = (product + product.T) / 2
     left = correlations - explained
     room = np.maximum(np.diag(left[0]), 0.1)  # however strong the effects, patients differ
     left[0][np.diag_indices(m)] = room
     memory = np.diagonal(correlations, axis1=1, axis2=2) * room  # (T, m)
     left[:, steady, steady] = memory[:, steady]
-    possible = _nearest(toeplitz(left), np.tile(room, slots))
+    possible = nearest(halves_of(toeplitz(left), slots), np.tile(room, slots), slots)
     if steady.any():
-        possible = held(possible, memory, steady)
-    values, vectors = np.linalg.eigh(possible)
-    return Spectrum(np.maximum(values, 0.0), vectors)
-
-
-def _nearest(matrix: Floats, diagonal: Floats) -> Floats:
-    """Return the nearest covariance with this diagonal (Higham's alternating projections)."""
-    nearest, last = matrix, np.zeros_like(matrix)
-    for _ in range(PROJECTIONS):
-        start = nearest - last
-        values, vectors = np.linalg.eigh(start)
-        if values[0] >= LEAST_EIGEN:
-            break
-        positive = (vectors * np.maximum(values, LEAST_EIGEN)) @ vectors.T
-        last, nearest = positive - start, positive.copy()
-        np.fill_diagonal(nearest, diagonal)
-    values, vectors = np.linalg.eigh(nearest)
-    positive = (vectors * np.maximum(values, LEAST_EIGEN)) @ vectors.T
-    fix = np.sqrt(diagonal / np.diag(positive))
-    return np.asarray(positive * fix[:, None] * fix)
+        possible = halves_of(held(whole_of(possible, slots), memory, steady), slots)
+    return spectrum_of(possible, slots)
 
 
 def event_share(released: float, noise: float) -> float:

@@ -16,8 +16,14 @@ from numpy.random import SFC64, Generator, SeedSequence
 
 from longsynth.bundle import Bundle
 from longsynth.encoding.record import one_hot, strata
+from longsynth.methods.copula_score.balanced import Balanced
 from longsynth.methods.copula_score.cells import Floats32, Marginal
-from longsynth.methods.copula_score.channels import Coded, Coding, bounds_scaling
+from longsynth.methods.copula_score.channels import (
+    Coded,
+    Coding,
+    bounds_scaling,
+    channel_number,
+)
 from longsynth.methods.copula_score.courses import has_hint
 from longsynth.methods.copula_score.effects import (
     ALONG,
@@ -32,7 +38,6 @@ from longsynth.methods.copula_score.factors import Blocks
 from longsynth.methods.copula_score.features import shape_features
 from longsynth.methods.copula_score.latent import (
     RANKS,
-    Balanced,
     Drawing,
     Evened,
     FullLength,
@@ -68,8 +73,9 @@ from longsynth.methods.copula_score.settings import (
     Sizes,
 )
 from longsynth.sampling.model import Model, Synthetic
-from longsynth.sampling.score import Draws, ScorePath, independent, noise_levels
+from longsynth.sampling.score import Draws, ScorePath, Start, independent, noise_levels
 from longsynth.sampling.strata import Lengths
+from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Floats, Ints
 
 KNOTS = 400  # of a map from latent numbers to ranks
@@ -102,6 +108,7 @@ def copula_model(bundle: Bundle, settings: Settings) -> Model:
     blocks = correlations(paired, bundle, known, settings)
     score = score_weights(paired, blocks, lags_of(bundle), known)  # as the third pass used it
     stratum = in_proportion(known.mass, int(np.clip(bundle.patients, FEWEST, MOST)))
+    start = _start(bundle.schema, stratum, settings)
     released = read
     for turn in range(settings.rounds + 1):
         blocks = correlations(read.products, bundle, known, settings, blocks)
@@ -111,12 +118,22 @@ def copula_model(bundle: Bundle, settings: Settings) -> Model:
         )
         events, slots = bundle.schema.strata[:, 2], bundle.schema.slots
         means = fitted.means(events, places(bundle.schema), known.shares, slots)
-        model = assembled(bundle, read.target, blocks.correlations, means, stratum, settings)
+        model, shared = assembled(
+            bundle, read.target, blocks.correlations, means, stratum, start, settings
+        )
         if turn < settings.rounds:
-            simulated = simulated_patients(model, stratum)
+            simulated = simulated_patients(model, stratum, shared)
             counted = Counted(simulated, coding.of(simulated), waves)
             read = _calibrated(released, bundle, known, counted, blocks, fitted, inputs)
-    return evened(model, stratum) if settings.balanced else model
+    return evened(model, shared) if settings.balanced else model
+
+
+def _start(schema: Schema, stratum: Ints, settings: Settings) -> Start:
+    """The numbers that simulated patients begin with, drawn once: they are the same each round."""
+    if not settings.balanced:
+        return independent
+    width = schema.slots * channel_number(schema)
+    return Balanced(schema.strata[:, 2]).numbers(stratum, width, _rng())
 
 
 def in_proportion(mass: Floats, patients: int) -> Ints:
@@ -141,7 +158,7 @@ def _calibrated(
     target = first_pass(bundle, (_clipped(waves, sizes.marginal_radius) - waves).mean(axis=0))
 
     u = known.channels.of(counted.coded)
-    products = lags.blocks(_clipped(lags.rows(u), sizes.block_radius).mean(axis=0))
+    products = lags.clipped_blocks(u, sizes.block_radius)
     formula = released.products.gain * np.tensordot(lags.membership, blocks.correlations, 1)
     unbiased = replace(
         released.products, released=released.products.released - (products - formula)
@@ -184,9 +201,11 @@ def assembled(
     correlations: Floats,
     means: Floats,
     stratum: Ints,
+    start: Start,
     settings: Settings,
-) -> Model:
-    """Return the sampler; patients of these strata are drawn to set its thresholds and maps."""
+) -> tuple[Model, Drawing]:
+    """Return the sampler; patients of these strata are drawn to set its thresholds and maps, from
+    what they begin with. What they share is returned too."""
     schema, constants = bundle.schema, bundle.schema.resolved_constants
     steady = has_hint(schema, known.channels.number)
     scaling, spectrum = bounds_scaling(schema), within(correlations, means, known.mass, steady)
@@ -201,7 +220,7 @@ def assembled(
         schema.slots,
     )
     rng = _rng()
-    shared = latent(stratum, rng)
+    shared = replace(latent, path=replace(latent.path, start=start))(stratum, rng)
     lengths = _lengths(known, shared, schema.strata[:, 2], schema.slots)
     length = lengths.draw(shared, rng)
     used = np.arange(schema.slots) < length[:, None]
@@ -215,7 +234,7 @@ def assembled(
     masks = Thresholds(cuts, schema.layout, constants.least_observations)
     observed = masks.draw(shared, length, rng)
     gap = shared.latent[:, :, 2 * variables]
-    return Model(
+    model = Model(
         schema=schema,
         strata=synthesis(
             known.mass,
@@ -244,19 +263,20 @@ def assembled(
         fingerprint=bundle.fingerprint,
         shared=latent,
     )
+    return model, shared
 
 
-def evened(model: Model, stratum: Ints) -> Model:
-    """Return the same sampler, with the spread of small samples evened; patients of these strata,
-    which have the population's shares, show what it should be."""
-    law = np.quantile(model.shared(stratum, _rng()).latent, RANKS, axis=(0, 1)).T
+def evened(model: Model, shared: Drawing) -> Model:
+    """Return the same sampler, with the spread of small samples evened; drawings of patients who
+    have the population's shares show what it should be."""
+    law = np.quantile(shared.latent, RANKS, axis=(0, 1)).T.astype(np.float64)
     return replace(model, shared=Evened(model.shared, law, model.strata.weight))
 
 
-def simulated_patients(model: Model, stratum: Ints) -> Synthetic:
+def simulated_patients(model: Model, stratum: Ints, shared: Drawing | None = None) -> Synthetic:
     """Return patients of these strata, to be counted as real ones were."""
     rng = _rng()
-    shared = model.shared(stratum, rng)
+    shared = shared or model.shared(stratum, rng)
     length = model.lengths.draw(shared, rng)
     values = model.values.draw(shared, rng)
     observed = model.masks.draw(shared, length, rng)
@@ -283,7 +303,9 @@ def _map(latent: Draws, marginal: Marginal) -> Map:
     enough = len(latent) >= TOO_FEW
     numbers = latent.astype(np.float64) if enough else np.linspace(-2.0, 2.0, TOO_FEW)
     ranks = (np.arange(KNOTS) + 0.5) / KNOTS
-    return Map(np.quantile(numbers, ranks), ranks, marginal)
+    ordered = np.sort(numbers)  # faster than searching for so many quantiles
+    knots = np.interp(ranks * (len(ordered) - 1), np.arange(len(ordered)), ordered)
+    return Map(knots, ranks, marginal)
 
 
 def _rng() -> Generator:
