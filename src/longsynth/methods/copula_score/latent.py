@@ -226,10 +226,13 @@ def toeplitz(blocks: Floats) -> Floats:
     return np.asarray(blocks[lag].transpose(0, 2, 1, 3).reshape(slots * m, slots * m))
 
 
-def within(correlations: Floats, means: Floats, mass: Floats, steady: Bools) -> Spectrum:
+def within(
+    correlations: Floats, means: Floats, mass: Floats, steady: Bools, values: int
+) -> Spectrum:
     """Return Σ̂ within strata: all correlations less what the strata's means (S, T, m) explain,
-    pooled over time, as a covariance. Steady channels (m,) keep their own correlations as they
-    are."""
+    pooled over time, as a covariance. The first channels, the values, keep their own memory, and
+    steady ones (m,) all of it: none of it is what the means explain. Marks do not: those of one
+    panel are nearly the same, and maps of their own would tear them apart."""
     slots, m = means.shape[1:]
     explained = np.zeros_like(correlations)
     for lag in range(slots):
@@ -239,16 +242,18 @@ def within(correlations: Floats, means: Floats, mass: Floats, steady: Bools) -> 
     left = correlations - explained
     room = np.maximum(np.diag(left[0]), 0.1)  # however strong the effects, patients differ
     left[0][np.diag_indices(m)] = room
-    memory = np.diagonal(correlations, axis1=1, axis2=2) * room  # (T, m)
-    left[:, steady, steady] = memory[:, steady]
-    possible = _nearest(toeplitz(left), np.tile(room, slots))
-    if steady.any():
-        possible = held(possible, memory, steady)
-    values, vectors = np.linalg.eigh(possible)
-    return Spectrum(np.maximum(values, 0.0), vectors)
+    steadily = np.diagonal(correlations, axis1=1, axis2=2) * room  # (T, m)
+    left[:, steady, steady] = steadily[:, steady]
+    memory = np.diagonal(left, axis1=1, axis2=2)
+    own = [
+        nearest(toeplitz(memory[:, j, None, None]), memory[[0] * slots, j]) for j in range(values)
+    ]
+    possible = held(nearest(toeplitz(left), np.tile(room, slots)), np.array(own))
+    levels, vectors = np.linalg.eigh(possible)
+    return Spectrum(np.maximum(levels, 0.0), vectors)
 
 
-def _nearest(matrix: Floats, diagonal: Floats) -> Floats:
+def nearest(matrix: Floats, diagonal: Floats) -> Floats:
     """Return the nearest covariance with this diagonal (Higham's alternating projections)."""
     nearest, last = matrix, np.zeros_like(matrix)
     for _ in range(PROJECTIONS):

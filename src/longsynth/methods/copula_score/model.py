@@ -27,6 +27,7 @@ from longsynth.methods.copula_score.effects import (
     EffectSums,
     expected,
     posterior_effects,
+    usage_of,
 )
 from longsynth.methods.copula_score.factors import Blocks
 from longsynth.methods.copula_score.features import shape_features
@@ -102,20 +103,24 @@ def copula_model(bundle: Bundle, settings: Settings) -> Model:
     blocks = correlations(paired, bundle, known, settings)
     score = score_weights(paired, blocks, lags_of(bundle), known)  # as the third pass used it
     stratum = in_proportion(known.mass, int(np.clip(bundle.patients, FEWEST, MOST)))
-    released = read
+    released, seen = read, None
+    event = one_hot(bundle.schema.strata[stratum, 2], len(known.shares)).astype(np.float64)
     for turn in range(settings.rounds + 1):
         blocks = correlations(read.products, bundle, known, settings, blocks)
-        inputs = effect_inputs(bundle, known, paired, blocks, score)
+        inputs = effect_inputs(bundle, known, paired, blocks, score, seen)
         fitted = posterior_effects(
             read.sums, inputs, ALONG if settings.along_severity else NOT_ALONG
         )
         events, slots = bundle.schema.strata[:, 2], bundle.schema.slots
+        fitted = fitted.possible(known.mass, events, places(bundle.schema), known.shares, slots)
         means = fitted.means(events, places(bundle.schema), known.shares, slots)
         model = assembled(bundle, read.target, blocks.correlations, means, stratum, settings)
         if turn < settings.rounds:
             simulated = simulated_patients(model, stratum)
             counted = Counted(simulated, coding.of(simulated), waves)
-            read = _calibrated(released, bundle, known, counted, blocks, fitted, inputs)
+            seen = known.channels.seen(counted.coded, event)
+            here = replace(inputs, usage=usage_of(seen))  # sums move from where the round ended
+            read = _calibrated(released, bundle, known, counted, blocks, fitted, here)
     return evened(model, stratum) if settings.balanced else model
 
 
@@ -189,7 +194,8 @@ def assembled(
     """Return the sampler; patients of these strata are drawn to set its thresholds and maps."""
     schema, constants = bundle.schema, bundle.schema.resolved_constants
     steady = has_hint(schema, known.channels.number)
-    scaling, spectrum = bounds_scaling(schema), within(correlations, means, known.mass, steady)
+    scaling, variables = bounds_scaling(schema), len(schema.variables)
+    spectrum = within(correlations, means, known.mass, steady, variables)
     latent = Latent(
         ScorePath(
             means=means.reshape(len(means), -1),
@@ -205,7 +211,7 @@ def assembled(
     lengths = _lengths(known, shared, schema.strata[:, 2], schema.slots)
     length = lengths.draw(shared, rng)
     used = np.arange(schema.slots) < length[:, None]
-    variables, static = len(schema.variables), np.array(schema.layout.static)
+    static = np.array(schema.layout.static)
     marginals = known.channels.marginals
     cuts = np.empty(variables)
     for v in range(variables):
