@@ -245,10 +245,10 @@ def within(
     steadily = np.diagonal(correlations, axis1=1, axis2=2) * room  # (T, m)
     left[:, steady, steady] = steadily[:, steady]
     memory = np.diagonal(left, axis1=1, axis2=2)
-    own = [
-        nearest(toeplitz(memory[:, j, None, None]), memory[[0] * slots, j]) for j in range(values)
-    ]
-    possible = held(nearest(toeplitz(left), np.tile(room, slots)), np.array(own))
+    own = np.stack([toeplitz(memory[:, j, None, None]) for j in range(values)])
+    for j in np.flatnonzero(~steady[:values]):
+        own[j] = nearest(own[j], memory[[0] * slots, j])
+    possible = held(nearest(toeplitz(left), np.tile(room, slots)), own)
     levels, vectors = np.linalg.eigh(possible)
     return Spectrum(np.maximum(levels, 0.0), vectors)
 
