@@ -44,7 +44,11 @@ def measures_of(schema: Schema) -> tuple[Cells, ...]:
         if variable.centre is not None and variable.scale is not None:
             place = scaling.reference_in_unit(v, variable.centre, variable.scale)
         measures.append(Cells(levels, *place, ordered=variable.kind != "nominal"))
-    return (*measures, Cells(), Cells())
+    return (
+        *measures,
+        Cells(),
+        Cells(None, *scaling.usual_gap(USUAL_SCALE), lowest=scaling.shortest),
+    )
 
 
 class Coded(NamedTuple):

@@ -16,6 +16,7 @@ from numpy.random import SFC64, Generator, SeedSequence
 
 from longsynth.bundle import Bundle
 from longsynth.encoding.record import one_hot, strata
+from longsynth.encoding.scaling import as_stated
 from longsynth.methods.copula_score.cells import Floats32, Marginal
 from longsynth.methods.copula_score.channels import Coded, Coding, bounds_scaling
 from longsynth.methods.copula_score.courses import has_hint
@@ -266,7 +267,7 @@ def simulated_patients(model: Model, stratum: Ints) -> Synthetic:
     length = model.lengths.draw(shared, rng)
     values = model.values.draw(shared, rng)
     observed = model.masks.draw(shared, length, rng)
-    gaps = model.gaps.draw(shared, rng)
+    gaps = as_stated(model.gaps.draw(shared, rng), model.schema)
     site, group, event = model.schema.strata[stratum].T
     weight = model.strata.weight[stratum]
     return Synthetic(values, observed, gaps, length, group, event, site, weight, model.fingerprint)
