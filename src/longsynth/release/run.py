@@ -184,9 +184,9 @@ def run_fit(
                 receipt = Book(book).charge(dataset, planned.ledger, method=method)
                 afterwards.append(f"Entry {receipt.entry} of {book} is charged and stays spent.")
             bundle = fit(watched, planned, noise=noise, jobs=jobs)
-            clipped = _clipped(watched, planned, bundle)
             provenance = Provenance(fitted_by, form.sha256 if form else None, receipt)
             _write(scratch / "release", release_files(Release(bundle, provenance)))
+            clipped = _clipped(watched, planned, bundle)
         used = resource.getrusage(resource.RUSAGE_SELF)
         notes = {
             "reading.json": source.repairs(),
