@@ -8,6 +8,7 @@ from longsynth.methods.copula_score import CopulaScore
 from longsynth.methods.copula_score.courses import even_steps, held, slow_memory
 from longsynth.methods.copula_score.features import Lags
 from longsynth.methods.copula_score.latent import toeplitz, within
+from longsynth.methods.copula_score.nearest import halves_of, nearest, whole_of
 from longsynth.plan import plan_of
 from longsynth.privacy.budget import Budget
 from longsynth.reading.simulation import simulate, simulated_schema
@@ -63,10 +64,12 @@ def test_a_steady_channel_keeps_its_memory_in_an_impossible_matrix(memory: np.nd
     correlations = np.zeros((4, 3, 3))
     correlations[0] = [[1, 0.9, 0.9], [0.9, 1, -0.5], [0.9, -0.5, 1]]
     correlations[:, 0, 0] = memory
-    steady, none = np.array([True, False, False]), np.zeros(3, bool)
+    steady = np.array([True, False, False])
     means, mass = np.zeros((1, 4, 3)), np.ones(1)
     own = toeplitz(memory[:, None, None])
-    with_hint, without = (within(correlations, means, mass, s).matrix for s in (steady, none))
+    with_hint = within(correlations, means, mass, steady, 1).matrix
+    near = nearest(halves_of(toeplitz(correlations), 4), np.ones(12), 4)
+    without = whole_of(near, 4)
     assert with_hint[::3, ::3] == pytest.approx(own, abs=1e-6)
     assert np.abs(without[::3, ::3] - own).max() > 0.1
     assert np.linalg.eigvalsh(with_hint)[0] > -1e-9
@@ -74,8 +77,17 @@ def test_a_steady_channel_keeps_its_memory_in_an_impossible_matrix(memory: np.nd
 
 def test_what_is_as_wanted_already_is_left_as_it_is() -> None:
     covariance = toeplitz((0.5 ** np.arange(4))[:, None, None])
-    wanted = (0.5 ** np.arange(4))[:, None]
-    assert held(covariance, wanted, np.array([True])) == pytest.approx(covariance, abs=1e-9)
+    assert held(covariance, covariance[None]) == pytest.approx(covariance, abs=1e-9)
+
+
+def test_a_value_keeps_its_memory_whatever_the_marks_say() -> None:
+    """Creatinine hardly changes; noise says that its mark is like it and like nothing else."""
+    correlations = np.zeros((6, 3, 3))
+    correlations[0] = [[1, 0.8, 0.8], [0.8, 1, -0.6], [0.8, -0.6, 1]]
+    correlations[:, 0, 0] = 0.97 ** np.arange(6)
+    made = within(correlations, np.zeros((1, 6, 3)), np.ones(1), np.zeros(3, bool), 1).matrix
+    assert made[0, 3] / made[0, 0] == pytest.approx(0.97, abs=0.01)
+    assert np.linalg.eigvalsh(made)[0] > -1e-9
 
 
 def test_a_slow_variable_moves_no_faster_in_the_tail_of_its_marginal_than_elsewhere() -> None:

@@ -136,3 +136,16 @@ def test_means_of_strata_average_out_over_the_population() -> None:
     assert np.allclose(
         means[1] - means[0], np.einsum("pm,pt->tm", truth.event[0], time_shapes(SLOTS))
     )
+
+
+def test_an_effect_without_limit_leaves_room_for_patients_to_differ() -> None:
+    """A static variable that the event determines; the others stay as they are."""
+    truth = replace(planted(), trend=np.zeros((SHAPES, M)), place=np.zeros((PLACES, M)))
+    truth.event[0, 0, 0] = 40.0
+    events, places = np.array([0, 1]), np.zeros((2, PLACES), np.int64)
+    shares = np.array([1 - SHARE, SHARE])
+    found = truth.possible(shares, events, places, shares, SLOTS)
+    means = found.means(events, places, shares, SLOTS)
+    explained = np.tensordot(shares, (means**2).mean(axis=1), 1)
+    assert explained[0] == pytest.approx(0.9)
+    assert np.array_equal(found.event[:, :, 1:], truth.event[:, :, 1:])

@@ -18,6 +18,7 @@ from longsynth.methods.copula_score.labels import (
 )
 from longsynth.methods.copula_score.model import copula_model
 from longsynth.methods.copula_score.settings import LEAST_STRENGTH, Settings
+from longsynth.methods.copula_score.summaries import Summaries
 from longsynth.reading.simulation import simulate, simulated_schema
 from longsynth.sample import sample
 from longsynth.sampling.model import Model
@@ -132,6 +133,11 @@ def test_without_enough_to_learn_there_is_no_line_and_labels_are_the_copulas() -
         return set(CopulaScore().lines(resolved))
 
     assert lines(LEAST_STRENGTH) - lines(LEAST_STRENGTH - 1) == {"labels"}
+
+
+def test_as_many_summaries_are_planned_as_are_computed(pool: Pool, bundle: Bundle) -> None:
+    assert pool.summarised.few.shape[1] == Summaries.few_number(bundle.schema)
+    assert pool.summarised.many.shape[1] == Summaries.many_number(bundle.schema)
 
 
 def test_a_row_does_not_depend_on_who_else_is_in_the_batch(pool: Pool) -> None:

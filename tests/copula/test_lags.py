@@ -35,6 +35,16 @@ def test_rows_are_mean_products_by_distance(slots: int, m: int) -> None:
             assert np.allclose(blocks[g], expected)
 
 
+def test_what_never_changes_takes_no_room_for_what_is_known_of_it() -> None:
+    """Patients with an unusual static value would otherwise be clipped in all they are."""
+    u = np.random.default_rng(1).standard_normal((4, 9, 3))
+    u[:, :, 1] = 5.0
+    all_of_it, without = (lags.blocks(lags.rows(u)[0]) for lags in (Lags(9, 3), Lags(9, 3, (1,))))
+    assert (all_of_it[1:, 1, 1] > 20).all() and (without[:, 1, 1] == 0).all()
+    others = ~np.diag([False, True, False])
+    assert np.array_equal(all_of_it[:, others], without[:, others])
+
+
 @pytest.mark.parametrize(("slots", "m"), CASES)
 def test_a_row_is_as_long_as_the_matrices_it_stands_for(slots: int, m: int) -> None:
     lags = Lags(slots, m)

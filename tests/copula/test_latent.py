@@ -135,7 +135,7 @@ def test_strata_and_what_is_within_them_add_up_to_the_correlations() -> None:
     correlations = 0.7 ** np.arange(slots)[:, None, None] * np.eye(2)
     means = np.zeros((2, slots, 2))
     means[0, :, 0], means[1, :, 0] = -0.3, 0.7  # nothing on average
-    spectrum = within(correlations, means, mass, np.zeros(2, bool))
+    spectrum = within(correlations, means, mass, np.zeros(2, bool), 1)
     covariance = (spectrum.vectors * spectrum.values) @ spectrum.vectors.T
     flat = means.reshape(2, -1)
     assert np.allclose(covariance + (flat.T * mass) @ flat, toeplitz(correlations), atol=1e-3)
@@ -144,7 +144,7 @@ def test_strata_and_what_is_within_them_add_up_to_the_correlations() -> None:
 def test_effects_as_large_as_all_variance_leave_room_for_patients_to_differ() -> None:
     means = np.zeros((2, 3, 1))
     means[0], means[1] = -2.0, 2.0
-    spectrum = within(np.ones((3, 1, 1)), means, np.array([0.5, 0.5]), np.zeros(1, bool))
+    spectrum = within(np.ones((3, 1, 1)), means, np.array([0.5, 0.5]), np.zeros(1, bool), 1)
     assert spectrum.values.min() > 0
     assert (spectrum.vectors * spectrum.values @ spectrum.vectors.T)[0, 0] == pytest.approx(0.1)
 

@@ -83,7 +83,7 @@ def test_shares_add_up_to_the_whole_budget_with_and_without_lengths() -> None:
         found = shares_of(small_schema(length=length).resolved(patients), Settings())
         assert sum(found.values()) == 1
         without = {"lengths"} if length == "full" else set()
-        assert set(found) == set(LITTLE) - without - (set() if patients >= 300 else {"labels"})
+        assert set(found) == set(LITTLE) - without - (set() if patients >= 1000 else {"labels"})
 
 
 def test_with_more_to_learn_the_budget_moves_from_severity_to_each_channels_effect() -> None:

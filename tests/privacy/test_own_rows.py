@@ -150,7 +150,7 @@ def test_later_batches_are_checked_as_well_now_and_then() -> None:
 def test_a_batch_is_checked_in_any_of_the_parts_it_is_added_up_in(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(kernel, "_together", lambda patients, statistics: 20)
+    monkeypatch.setattr(kernel, "together", lambda patients, statistics: 20)
     seen: set[int] = set()
     for _ in range(60):
         method, calls = Departs("the last patient"), 0

@@ -5,7 +5,7 @@ channel names the level.
 """
 
 from fractions import Fraction
-from math import gcd
+from math import ceil, gcd
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +55,7 @@ class Scaling:
         self._longest = np.log1p(schema.max_gap)
         self._max_gap = schema.max_gap
         self._visits, self._starts_at_zero = schema.visits, schema.time.first == "zero"
+        self._time, self._shortest = schema.time, min(schema.slot_rule.merge, schema.max_gap)
         self._last: tuple[int, _Tiled] | None = None
 
     def unit(self, values: Floats, known: Bools | None = None) -> Floats:
@@ -153,6 +154,21 @@ class Scaling:
             return np.diff(times, axis=1, prepend=0.0)
         return np.asarray(np.expm1((np.clip(encoded, -1.0, 1.0) + 1) / 2 * self._longest))
 
+    @property
+    def shortest(self) -> float:
+        """The encoded gap between two slots that lie as close as the slot rule lets them."""
+        return -1.0 if self._visits else float(self.encode_gaps(np.array([self._shortest]))[0])
+
+    def usual_gap(self, scale: float) -> tuple[float, float]:
+        """Return the public centre and scale of gaps, encoded; without them the middle and this
+        scale."""
+        time = self._time
+        if self._visits or time.gap_centre is None or time.gap_scale is None:
+            return 0.0, scale
+        places = time.gap_centre + time.gap_scale * np.array([-1.0, 0.0, 1.0])
+        low, middle, high = self.encode_gaps(places)
+        return float(middle), max(float(high - low) / 2, 1e-6)
+
     def half_ranges(self) -> Floats:
         """(V,): what one encoded unit is worth in clinical units, or in their logarithm where that
         is the scale."""
@@ -193,11 +209,16 @@ class Scaling:
 
 
 def as_stated(gaps: Floats, schema: Schema) -> Floats:
-    """Return generated gaps (n, T) that agree with the public facts: a first row at time zero, and
-    visits within the windows of the plan."""
+    """Return generated gaps (n, T) that agree with the public facts: a first row at time zero,
+    visits within the windows of the plan, and otherwise times in steps of their resolution and
+    slots no closer than the slot rule lets them be."""
     if schema.visits is not None:
         scaling = Scaling(schema)
         return scaling.decode_gaps(scaling.encode_gaps(gaps))
+    step, shortest = schema.time.resolution, min(schema.slot_rule.merge, schema.max_gap)
+    if step:
+        gaps, shortest = np.round(np.rint(gaps / step) * step, 12), ceil(shortest / step) * step
+    gaps = np.concatenate([gaps[:, :1], np.maximum(gaps[:, 1:], shortest)], axis=1)
     if schema.time.first == "zero":
         return gaps * (np.arange(schema.slots) > 0)
     return gaps

@@ -104,7 +104,7 @@ class PrivateMethod(Method):
         nothing else. It is sent to Spark's executors, so it must pickle.
         """
 
-    def between(self, schema: Schema) -> Work:
+    def between(self, schema: Schema, patients: int) -> Work:
         """Return what the encoders of a fit compute from the passes before them."""
         return Work(0, 0)
 

@@ -62,7 +62,7 @@ def needs_of(plan: Planned) -> Needs:
     patients, schema = plan.ledger.patients, plan.schema
     cells = schema.width + code_cells(schema)
     batch = READ_COPIES * cells * min(patients, at_once(schema))
-    between = plan.method.between(schema)
+    between = plan.method.between(schema, patients)
     memory, seconds = between.numbers, START + between.seconds
     for stage in plan.stages:
         statistics = [line.statistic for line in stage]

@@ -24,12 +24,13 @@ from longsynth.methods import DEFAULT
 from longsynth.methods.method import PrivateMethod
 from longsynth.methods.registry import method_named, origin_of
 from longsynth.methods.resources import require_room
-from longsynth.plan import plan
+from longsynth.plan import Plan, plan
 from longsynth.privacy.budget import DEFAULT_ACCOUNTING, Accounting
 from longsynth.privacy.noise import NoiseSource
 from longsynth.reading.cohort_folder import FOLDER, CohortFolder
 from longsynth.reading.quality import Receipt, require_receipt
 from longsynth.reading.records import Cohort, Patients
+from longsynth.release.clipping import clipped_by_line
 from longsynth.release.folder import Release, release_files
 from longsynth.release.form_check import allows
 from longsynth.release.internal import write_disclosed
@@ -39,6 +40,7 @@ from longsynth.system.folders import new_folder
 from longsynth.system.origin import surroundings
 from longsynth.system.workers import counted_by, progress_bar
 
+LOOKED_AT = 10_000  # patients, for what each line clips
 NOTICE = """# Not for release
 
 Everything in this folder was computed from real patients without any protection. Keep it where the
@@ -104,6 +106,10 @@ class Watched:
             yield batch
         self._facts = self._facts or facts
 
+    def some(self, most: int) -> Cohort:
+        """The first patients, not counted again."""
+        return next(iter(self._source.batches())).take(slice(0, most))
+
     def notes(self) -> dict[str, Any]:
         if self._facts is None:
             raise TypeError("no patient has been read yet")
@@ -152,6 +158,7 @@ def run_fit(
         resolved = source.schema.resolved(source.patients)
         watched = _watched(source, resolved, progress)
         (scratch / "internal").mkdir(mode=0o700)
+        clipped: dict[str, Any] = {}
         if epsilon is None or delta is None:
             bundle = fit_without_privacy(watched, source.schema, method)
             write_disclosed(bundle, scratch / "internal")
@@ -179,10 +186,11 @@ def run_fit(
             bundle = fit(watched, planned, noise=noise, jobs=jobs)
             provenance = Provenance(fitted_by, form.sha256 if form else None, receipt)
             _write(scratch / "release", release_files(Release(bundle, provenance)))
+            clipped = _clipped(watched, planned, bundle)
         used = resource.getrusage(resource.RUSAGE_SELF)
         notes = {
             "reading.json": source.repairs(),
-            "cohort.json": _notes(watched, resolved),
+            "cohort.json": _notes(watched, resolved) | clipped,
             "run.json": {
                 "cpu_seconds": used.ru_utime + used.ru_stime,
                 **surroundings(),
@@ -245,6 +253,13 @@ def _notes(source: Watched | Distributed, schema: Schema) -> dict[str, Any]:
     if isinstance(source, Watched):
         return source.notes()
     return cohort_notes(source.tally(partial(raw_facts, schema=schema)), schema, source.patients)
+
+
+def _clipped(source: Watched | Distributed, planned: Plan, bundle: Bundle) -> dict[str, Any]:
+    """Of the first patients alone: an exact share is not worth another pass over all of them."""
+    if isinstance(source, Distributed):
+        return {}
+    return clipped_by_line(source.some(LOOKED_AT), planned, bundle)
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:

@@ -25,6 +25,15 @@ class Time(FrozenModel):
     column: ColumnName = "time"
     unit: Literal["seconds", "minutes", "hours", "days", "timestamp"] = "hours"
     first: Literal["any", "zero"] = "any"  # zero: every patient's first row is at time 0
+    resolution: float | None = Field(default=None, gt=0, le=1e9)  # hours: what times are steps of
+    gap_centre: float | None = Field(default=None, gt=0, le=1e9)  # hours from slot to slot, usually
+    gap_scale: float | None = Field(default=None, gt=0, le=1e9)  # and how far gaps differ
+
+    @model_validator(mode="after")
+    def _usual_gap(self) -> Self:
+        if (self.gap_centre is None) != (self.gap_scale is None):
+            raise InvalidField("give gap_centre and gap_scale, or neither", "gap_centre")
+        return self
 
 
 class Labels(FrozenModel):

@@ -10,7 +10,15 @@ from longsynth.methods.copula_score.channels import channel_number
 from longsynth.methods.copula_score.features import Lags
 from longsynth.methods.copula_score.labelled import labelled_model
 from longsynth.methods.copula_score.release import CopulaEncoder, copula_facts, copula_stages
-from longsynth.methods.copula_score.settings import FEWEST, MOST, Settings, settings_text
+from longsynth.methods.copula_score.settings import (
+    FEWEST,
+    MOST,
+    POOL,
+    Settings,
+    has_labels,
+    settings_text,
+)
+from longsynth.methods.copula_score.summaries import Summaries
 from longsynth.methods.fact import Fact
 from longsynth.methods.method import PrivateMethod, Stage, Work
 from longsynth.sampling.model import Model
@@ -19,7 +27,8 @@ from longsynth.schema.schema import Schema
 # Core-seconds of all rounds, measured: for each cubed number of the side; for each number of
 # simulated patients, and times the side; of a search for factors at least, and by groups · m².
 PROJECTED, SIMULATED, MULTIPLIED, SEARCH, SEARCHED = 1.5e-9, 6e-7, 1.1e-10, 0.05, 3e-6
-SEARCHES, BETWEEN = 7, 2  # of factors in a model, and in a fit
+SEARCHES, BETWEEN = 7, 2  # of factors in a model, and in a fit without labels
+SUMMARISED, FITTED = 1e-7, 2.8e-10  # for each summary of a patient for the label model, and squared
 SQUARES, COPIES, OVER_TIME = 4, 8, 24  # numbers in memory: of the side, simulated, groups · m²
 
 
@@ -51,13 +60,23 @@ class CopulaScore(PrivateMethod):
             SQUARES * side**2 + side * (COPIES * simulated + strata) + search.numbers,
             SEARCHES * search.seconds
             + PROJECTED * side**2 * (side + strata)
-            + simulated * side * (SIMULATED + MULTIPLIED * side),
+            + simulated * side * (SIMULATED + MULTIPLIED * side)
+            + self._label_seconds(schema),
         )
 
-    def between(self, schema: Schema) -> Work:
-        """The last pass weighs channels by what factors say of them."""
+    def between(self, schema: Schema, patients: int) -> Work:
+        """The third pass weighs channels by what factors say of them. That of labels needs a whole
+        model and patients from it."""
         search = _search(schema)
-        return Work(search.numbers, BETWEEN * search.seconds)
+        of_factors = Work(search.numbers, BETWEEN * search.seconds)
+        if not has_labels(schema, self.settings):
+            return of_factors
+        whole = self.work(schema, patients)
+        return Work(whole.numbers, of_factors.seconds + whole.seconds)
+
+    def _label_seconds(self, schema: Schema) -> float:
+        summaries = Summaries.many_number(schema) if has_labels(schema, self.settings) else 0
+        return POOL * summaries * (SUMMARISED + FITTED * summaries)
 
     def model(self, bundle: Bundle) -> Model:
         return labelled_model(bundle, self.settings)

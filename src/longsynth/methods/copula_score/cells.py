@@ -41,6 +41,7 @@ class Cells:
     centre: float = 0.0
     scale: float = USUAL_SCALE
     ordered: bool = True
+    lowest: float = -1.0  # no measure is lower
 
     @property
     def number(self) -> int:  # G
@@ -61,7 +62,7 @@ class Cells:
             return np.asarray(2 * level / max(self.levels - 1, 1) - 1)
         low, high = self._ends
         chance = np.clip(low + (high - low) * position / FINE, 1e-12, 1 - 1e-12)
-        return np.clip(self.centre + self._width * np.log(chance / (1 - chance)), -1.0, 1.0)
+        return np.clip(self.centre + self._width * np.log(chance / (1 - chance)), self.lowest, 1.0)
 
     @cached_property
     def edges(self) -> Floats:
@@ -74,8 +75,8 @@ class Cells:
     @cached_property
     def log_edges(self) -> Floats:
         """(G - 1,): the same on a log scale from the lowest value."""
-        above = self.edges * self.scale + self.centre + 1
-        centre = max(self.centre + 1, 1e-3)
+        above = self.edges * self.scale + self.centre - self.lowest
+        centre = max(self.centre - self.lowest, 1e-3)
         return np.asarray(np.log(np.maximum(above, 1e-9) / centre) / np.log1p(self.scale / centre))
 
     def waves(self, number: int) -> Floats:
@@ -89,7 +90,7 @@ class Cells:
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
-        low, high = (np.array([-1.0, 1.0]) - self.centre) / self._width
+        low, high = (np.array([self.lowest, 1.0]) - self.centre) / self._width
         return float(_logistic(low)), float(_logistic(high))
 
     def _curve(self, unit: Floats) -> Floats:

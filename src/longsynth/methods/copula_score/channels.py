@@ -9,6 +9,7 @@ import numpy as np
 from longsynth.encoding.record import lengths, observed_cells
 from longsynth.encoding.scaling import Scaling
 from longsynth.methods.copula_score.cells import (
+    NOT_OBSERVED,
     USUAL_SCALE,
     Cells,
     Codes,
@@ -22,6 +23,7 @@ from longsynth.schema.record import Trajectories
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 
+LEAST_RATE = 0.002  # of observed cells: no variable is never, and none always observed
 GAP_WEIGHT = 0.5  # of the gap beside values: it has its own line, and takes room from them
 
 
@@ -42,7 +44,11 @@ def measures_of(schema: Schema) -> tuple[Cells, ...]:
         if variable.centre is not None and variable.scale is not None:
             place = scaling.reference_in_unit(v, variable.centre, variable.scale)
         measures.append(Cells(levels, *place, ordered=variable.kind != "nominal"))
-    return (*measures, Cells(), Cells())
+    return (
+        *measures,
+        Cells(),
+        Cells(None, *scaling.usual_gap(USUAL_SCALE), lowest=scaling.shortest),
+    )
 
 
 class Coded(NamedTuple):
@@ -88,6 +94,12 @@ def channel_number(schema: Schema) -> int:  # m
     return 2 * len(schema.variables) + (1 if schema.length == "full" else 2)
 
 
+def still_channels(schema: Schema) -> Bools:
+    """(m,): static variables, their marks and the length belong to the patient, not to a slot."""
+    static = schema.layout.static
+    return np.array([*static, *static, False, *([] if schema.length == "full" else [True])])
+
+
 @dataclass(frozen=True)
 class Channels:
     """V values, V observation marks, the gap, and the length where it varies, in that order."""
@@ -109,12 +121,9 @@ class Channels:
     @cached_property
     def gains(self) -> Floats:
         """(m,): channel × latent normal variable on average, where a value is observed."""
-        from scipy.special import ndtri  # here, to keep planning fast
-
-        density = np.exp(-(ndtri(self.rates) ** 2) / 2) / np.sqrt(2 * np.pi)
         values = [marginal.gain for marginal in self.marginals]
         rest = [GAP_WEIGHT * values[-1], *([self.length.gain] if self.length else [])]
-        return np.concatenate([values[: len(self.rates)], density, rest])
+        return np.concatenate([values[: len(self.rates)], _density(self.rates), rest])
 
     def of(self, coded: Coded) -> Floats32:
         """(n, T, m): normal scores, 0 if missing; marks less their rate; the gap's score. All are
@@ -132,6 +141,20 @@ class Channels:
             channels[:, :, -1] = self.length.scores[coded.length][:, None]
         return channels
 
+    def seen(self, coded: Coded, event: Floats) -> Floats:
+        """(E, T, m): the part of its gain that each channel has in each slot of patients with each
+        event, one-hot (n, E). What is measured in patients with the event alone moves the sums by
+        more than what is measured in one of ten of all."""
+        used = event.T @ (np.arange(coded.gaps.shape[1]) < coded.length[:, None])  # (E, T)
+        number = np.maximum(event.sum(axis=0), 1.0)[:, None]
+        ends = np.array([past_end(m.cells) for m in self.marginals[: len(self.rates)]])
+        observed = (coded.values != NOT_OBSERVED) & (coded.values != ends)
+        values = np.tensordot(event.T, observed, 1) / number[:, :, None]  # (E, T, V)
+        slots = np.where(self.static, 1.0, (used / number)[:, :, None])
+        marks = slots * _density(values / np.maximum(slots, 1e-9)) / _density(self.rates)
+        rest = np.broadcast_to((used / number)[:, :, None], (*used.shape, 2 if self.length else 1))
+        return np.concatenate([values, marks, rest], axis=2)
+
     @cached_property
     def _of_codes(self) -> tuple[Floats32, Floats32, Ints]:
         """Score and mark of every code of every variable, and (V,) where each one's begin."""
@@ -141,6 +164,14 @@ class Channels:
         marks = np.concatenate([_marks(*pair) for pair in pairs])
         ends = np.cumsum([code_number(marginal.cells) for marginal in of_variables])
         return scores, marks, np.concatenate([[0], ends[:-1]])
+
+
+def _density(rates: Floats) -> Floats:
+    """Of a standard normal variable where it is exceeded this often: how a mark's mean moves."""
+    from scipy.special import ndtri  # here, to keep planning fast
+
+    threshold = ndtri(np.clip(rates, LEAST_RATE, 1 - LEAST_RATE))
+    return np.asarray(np.exp(-(threshold**2) / 2) / np.sqrt(2 * np.pi))
 
 
 def _scores(marginal: Marginal) -> Floats32:

@@ -62,26 +62,30 @@ def even_steps(unit: Floats, latent: Draws, usual: float) -> Floats:
     return np.asarray(centre + moved * np.minimum(1.0, most / spread))
 
 
-def held(covariance: Floats, wanted: Floats, steady: Bools) -> Floats:
-    """Return a covariance (T·m, T·m) in which each steady channel has exactly the covariance with
-    itself, by distance, that is wanted of it (T, m).
+def held(covariance: Floats, own: Floats) -> Floats:
+    """Return a covariance (T·m, T·m) in which the first channels have exactly the covariances with
+    themselves over time that are wanted of them, (·, T, T).
 
     Noise on the correlations with other channels makes the matrix of all of them impossible, and
-    the nearest possible one takes the difference from what is most certain: the memory. Each steady
-    channel is therefore mapped over time by the linear map that moves it least (optimal transport
+    the nearest possible one takes the difference from what is most certain: the memory. Each
+    of them is therefore mapped over time by the linear map that moves it least (optimal transport
     of Gaussians), and its covariances with other channels follow."""
-    slots, m = wanted.shape
-    lag = np.abs(np.arange(slots)[:, None] - np.arange(slots))
-    change = np.eye(slots * m).reshape(slots, m, slots, m)
-    every = covariance.reshape(slots, m, slots, m)
-    for j in np.flatnonzero(steady):
-        root = _root(every[:, j, :, j])
-        back = np.linalg.inv(root)
-        change[:, j, :, j] = back @ _root(root @ wanted[lag, j] @ root) @ back
-    moved = change.reshape(covariance.shape)
-    return np.asarray(moved @ covariance @ moved.T)
+    slots, side = own.shape[1], len(covariance)
+    every = covariance.reshape(slots, side // slots, slots, side // slots)
+    channel = np.arange(len(own))
+    root = _root(every[:, channel, :, channel])
+    back = np.linalg.inv(root)
+    change = back @ _root(root @ own @ root) @ back  # (channels, T, T)
+
+    def moved(matrix: Floats) -> Floats:
+        by_channel = matrix.reshape(slots, -1, side).transpose(1, 0, 2).copy()
+        by_channel[channel] = change @ by_channel[channel]
+        return by_channel.transpose(1, 0, 2).reshape(side, side)
+
+    return np.asarray(moved(moved(covariance).T).T)
 
 
-def _root(matrix: Floats) -> Floats:
-    values, vectors = np.linalg.eigh(matrix)
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+def _root(matrices: Floats) -> Floats:
+    values, vectors = np.linalg.eigh(matrices)
+    scaled = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+    return np.asarray(scaled @ np.swapaxes(vectors, -1, -2))

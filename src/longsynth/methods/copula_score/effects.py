@@ -24,6 +24,7 @@ ASIDE = np.array([1.0, 0.05])  # of the variance: what is not severity moves les
 # level, lies between a constant effect (0) and one that begins at zero (1 / √3).
 GROWTH, GROWTH_SD, BEND_SD = 0.29, 0.2, 0.1
 TREND_SD = 0.3  # prior of the trend over time
+MOST = 0.9  # of a channel's variance between patients: however strong the effects, they differ
 PLACES = (0.02, 0.05, 0.1, 0.2, 0.4)  # prior deviations by site and group, averaged over
 
 
@@ -43,6 +44,17 @@ class Effects:
         shapes = trend + np.tensordot(contrast, self.event, 1)  # (S, P, m)
         over_time = np.einsum("spm,pt->stm", shapes, time_shapes(slots))
         return np.asarray(over_time + (places @ self.place)[:, None, :])
+
+    def possible(
+        self, mass: Floats, events: Ints, places: Ints, shares: Floats, slots: int
+    ) -> "Effects":
+        """The same, but no channel differs more between strata of these masses (S,) than MOST
+        between patients. What an event determines has no largest effect: each round would add to
+        it, and take what it adds from all other correlations."""
+        over_time = self.means(events, places, shares, slots)
+        explained = np.tensordot(mass, (over_time**2).mean(axis=1), 1)
+        scale = np.sqrt(np.minimum(1.0, MOST / np.maximum(explained, 1e-12)))
+        return Effects(self.trend * scale, self.event * scale, self.place * scale)
 
 
 @dataclass(frozen=True)
@@ -64,13 +76,19 @@ class EffectInputs:
     gains: Floats  # (m,): channel per unit of its latent mean
     loadings: Floats  # (m, 2): on severity, and on what else masks and gaps share
     score: Floats  # (m,): weights of the severity score
-    usage: Floats  # (E, m, P, P): shape × shape over the slots that a channel has, by event
+    usage: Floats  # (E, m, P, P): shape × shape over the slots where it is seen, by event
     event_shares: Floats  # (E,)
     place_shares: Floats  # (places,)
     moving: Floats  # (m,): 1, or 0 for a static channel
     spread: Floats  # (P, m, m): of one patient's features, which differ by chance beside all noise
     latent_spread: Floats  # (P, m, m): the same of latent features, before cells hide a part
     patients: int  # N
+
+
+def usage_of(seen: Floats) -> Floats:
+    """From the part of a channel's gain in each slot (E, T, m) to shape × shape (E, m, P, P)."""
+    shapes = time_shapes(seen.shape[1])
+    return np.asarray(np.einsum("pt,ytm,qt->ympq", shapes, seen, shapes) / seen.shape[1])
 
 
 def design(inputs: EffectInputs) -> tuple[Floats, Floats]:

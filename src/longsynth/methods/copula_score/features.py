@@ -18,6 +18,7 @@ TOGETHER = 512  # patients whose products are added up at once
 class Lags:
     slots: int  # T
     channels: int  # m
+    still: tuple[int, ...] = ()  # channels that are the same in every slot
 
     @cached_property
     def groups(self) -> tuple[tuple[int, int], ...]:
@@ -42,7 +43,8 @@ class Lags:
 
     def rows(self, u: Floats32) -> Floats32:
         """(n, T, m) to (n, size): each group's mean product, symmetric, so the upper triangle with
-        √2 off the diagonal, which keeps norms. A channel's own square is known and left out."""
+        √2 off the diagonal, which keeps norms. A channel's own square is known and left out,
+        and so is what does not change times itself: it would take the room of what is not known."""
         groups, m = len(self.groups), self.channels
         ahead = np.matmul(self._pairs.reshape(-1, self.slots), u)  # (n, T · groups, m)
         shifted = ahead.reshape(len(u), self.slots, groups * m)
@@ -112,7 +114,9 @@ class Lags:
         groups, ((one, other), weight) = np.arange(len(self.groups))[:, None], self._upper
         place = (one * len(self.groups) + groups) * self.channels + other
         kept = np.tile(weight.astype(np.float32), (len(self.groups), 1))
-        kept[0, one == other] = 0.0
+        own = one == other
+        kept[0, own] = 0.0
+        kept[:, own & np.isin(one, self.still)] = 0.0
         return place.ravel(), kept.ravel()
 
     @cached_property

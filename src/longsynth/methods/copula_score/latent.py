@@ -214,10 +214,13 @@ def toeplitz(blocks: Floats) -> Floats:
     return np.asarray(blocks[lag].transpose(0, 2, 1, 3).reshape(slots * m, slots * m))
 
 
-def within(correlations: Floats, means: Floats, mass: Floats, steady: Bools) -> Spectrum:
+def within(
+    correlations: Floats, means: Floats, mass: Floats, steady: Bools, values: int
+) -> Spectrum:
     """Return Σ̂ within strata: all correlations less what the strata's means (S, T, m) explain,
-    pooled over time, as a covariance. Steady channels (m,) keep their own correlations as they
-    are."""
+    pooled over time, as a covariance. The first channels, the values, keep their own memory, and
+    steady ones (m,) all of it: none of it is what the means explain. Marks do not: those of one
+    panel are nearly the same, and maps of their own would tear them apart."""
     slots, m = means.shape[1:]
     explained = np.zeros_like(correlations)
     for lag in range(slots):
@@ -228,12 +231,15 @@ def within(correlations: Floats, means: Floats, mass: Floats, steady: Bools) -> 
     left = correlations - explained
     room = np.maximum(np.diag(left[0]), 0.1)  # however strong the effects, patients differ
     left[0][np.diag_indices(m)] = room
-    memory = np.diagonal(correlations, axis1=1, axis2=2) * room  # (T, m)
-    left[:, steady, steady] = memory[:, steady]
+    steadily = np.diagonal(correlations, axis1=1, axis2=2) * room  # (T, m)
+    left[:, steady, steady] = steadily[:, steady]
+    memory = np.diagonal(left, axis1=1, axis2=2)
+    own = np.stack([toeplitz(memory[:, j, None, None]) for j in range(values)])
+    for j in np.flatnonzero(~steady[:values]):
+        alone = nearest(halves_of(own[j], slots), memory[[0] * slots, j], slots)
+        own[j] = whole_of(alone, slots)
     possible = nearest(halves_of(toeplitz(left), slots), np.tile(room, slots), slots)
-    if steady.any():
-        possible = halves_of(held(whole_of(possible, slots), memory, steady), slots)
-    return spectrum_of(possible, slots)
+    return spectrum_of(halves_of(held(whole_of(possible, slots), own), slots), slots)
 
 
 def event_share(released: float, noise: float) -> float:

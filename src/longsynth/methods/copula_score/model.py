@@ -16,6 +16,7 @@ from numpy.random import SFC64, Generator, SeedSequence
 
 from longsynth.bundle import Bundle
 from longsynth.encoding.record import one_hot, strata
+from longsynth.encoding.scaling import as_stated
 from longsynth.methods.copula_score.balanced import Balanced
 from longsynth.methods.copula_score.cells import Floats32, Marginal
 from longsynth.methods.copula_score.channels import (
@@ -33,6 +34,7 @@ from longsynth.methods.copula_score.effects import (
     EffectSums,
     expected,
     posterior_effects,
+    usage_of,
 )
 from longsynth.methods.copula_score.factors import Blocks
 from longsynth.methods.copula_score.features import shape_features
@@ -109,14 +111,16 @@ def copula_model(bundle: Bundle, settings: Settings) -> Model:
     score = score_weights(paired, blocks, lags_of(bundle), known)  # as the third pass used it
     stratum = in_proportion(known.mass, int(np.clip(bundle.patients, FEWEST, MOST)))
     start = _start(bundle.schema, stratum, settings)
-    released = read
+    released, seen = read, None
+    event = one_hot(bundle.schema.strata[stratum, 2], len(known.shares)).astype(np.float64)
     for turn in range(settings.rounds + 1):
         blocks = correlations(read.products, bundle, known, settings, blocks)
-        inputs = effect_inputs(bundle, known, paired, blocks, score)
+        inputs = effect_inputs(bundle, known, paired, blocks, score, seen)
         fitted = posterior_effects(
             read.sums, inputs, ALONG if settings.along_severity else NOT_ALONG
         )
         events, slots = bundle.schema.strata[:, 2], bundle.schema.slots
+        fitted = fitted.possible(known.mass, events, places(bundle.schema), known.shares, slots)
         means = fitted.means(events, places(bundle.schema), known.shares, slots)
         model, shared = assembled(
             bundle, read.target, blocks.correlations, means, stratum, start, settings
@@ -124,7 +128,9 @@ def copula_model(bundle: Bundle, settings: Settings) -> Model:
         if turn < settings.rounds:
             simulated = simulated_patients(model, stratum, shared)
             counted = Counted(simulated, coding.of(simulated), waves)
-            read = _calibrated(released, bundle, known, counted, blocks, fitted, inputs)
+            seen = known.channels.seen(counted.coded, event)
+            here = replace(inputs, usage=usage_of(seen))  # sums move from where the round ended
+            read = _calibrated(released, bundle, known, counted, blocks, fitted, here)
     return evened(model, shared) if settings.balanced else model
 
 
@@ -208,7 +214,8 @@ def assembled(
     what they begin with. What they share is returned too."""
     schema, constants = bundle.schema, bundle.schema.resolved_constants
     steady = has_hint(schema, known.channels.number)
-    scaling, spectrum = bounds_scaling(schema), within(correlations, means, known.mass, steady)
+    scaling, variables = bounds_scaling(schema), len(schema.variables)
+    spectrum = within(correlations, means, known.mass, steady, variables)
     latent = Latent(
         ScorePath(
             means=means.reshape(len(means), -1),
@@ -224,7 +231,7 @@ def assembled(
     lengths = _lengths(known, shared, schema.strata[:, 2], schema.slots)
     length = lengths.draw(shared, rng)
     used = np.arange(schema.slots) < length[:, None]
-    variables, static = len(schema.variables), np.array(schema.layout.static)
+    static = np.array(schema.layout.static)
     marginals = known.channels.marginals
     cuts = np.empty(variables)
     for v in range(variables):
@@ -280,7 +287,7 @@ def simulated_patients(model: Model, stratum: Ints, shared: Drawing | None = Non
     length = model.lengths.draw(shared, rng)
     values = model.values.draw(shared, rng)
     observed = model.masks.draw(shared, length, rng)
-    gaps = model.gaps.draw(shared, rng)
+    gaps = as_stated(model.gaps.draw(shared, rng), model.schema)
     site, group, event = model.schema.strata[stratum].T
     weight = model.strata.weight[stratum]
     return Synthetic(values, observed, gaps, length, group, event, site, weight, model.fingerprint)

@@ -6,9 +6,15 @@ import numpy as np
 
 from longsynth.bundle import Bundle
 from longsynth.methods.copula_score.cells import THIN, Cells, Marginal, marginal
-from longsynth.methods.copula_score.channels import Channels, channel_number, measures_of
+from longsynth.methods.copula_score.channels import (
+    LEAST_RATE,
+    Channels,
+    channel_number,
+    measures_of,
+    still_channels,
+)
 from longsynth.methods.copula_score.courses import has_hint
-from longsynth.methods.copula_score.effects import EffectInputs, EffectSums
+from longsynth.methods.copula_score.effects import EffectInputs, EffectSums, usage_of
 from longsynth.methods.copula_score.factors import Blocks, FactorModel, shrunk_blocks
 from longsynth.methods.copula_score.features import Lags, time_shapes
 from longsynth.methods.copula_score.latent import event_share, masses
@@ -30,7 +36,6 @@ from longsynth.sampling.auxiliary import STRATA, noise_in_mean, released_lengths
 from longsynth.sampling.strata import AllSlots, Lengths
 from longsynth.system.arrays import Bools, Floats
 
-LEAST_RATE = 0.002  # of observed cells: no variable is never, and none always observed
 RATES = 1001  # that are weighed against each other
 
 
@@ -110,7 +115,9 @@ def length_marginal(chances: Floats) -> Marginal:
 
 
 def lags_of(bundle: Bundle) -> Lags:
-    return Lags(bundle.schema.slots, channel_number(bundle.schema))
+    schema, m = bundle.schema, channel_number(bundle.schema)
+    still = still_channels(schema) | has_hint(schema, m, "static")
+    return Lags(schema.slots, m, tuple(np.flatnonzero(still).tolist()))
 
 
 def released_products(bundle: Bundle, known: FirstPass) -> Products:
@@ -132,8 +139,7 @@ def released_products(bundle: Bundle, known: FirstPass) -> Products:
         stands_out = np.maximum(1 - (2 * doubt / np.maximum(np.abs(marks), 1e-12)) ** 2, 0.0)
         apart = np.outer(rates, rates)
         both = np.clip(apart + marks * stands_out, 0.3 * apart, np.minimum(rates[:, None], rates))
-        if g == 0:
-            np.fill_diagonal(both, rates)
+        np.fill_diagonal(both, np.where(static[:variables] | (g == 0), rates, np.diag(both)))
         shown = np.ones((m, m))
         shown[:variables, :] = rates[:, None]
         shown[:, :variables] = rates
@@ -154,7 +160,7 @@ def correlations(
     """Return shrunk correlations. `before` says how much they differ by chance between cohorts,
     and where to begin."""
     lags = lags_of(bundle)
-    still = known.channels.is_static | has_hint(bundle.schema, lags.channels, "static")
+    still = np.isin(np.arange(lags.channels), lags.still)
     slow = has_hint(bundle.schema, lags.channels, "slow")
     model = FactorModel(lags, len(known.channels.rates), still, slow)
     released, variance = products.released / products.gain, (products.noise / products.gain) ** 2
@@ -206,36 +212,44 @@ def effect_sums(bundle: Bundle, m: int) -> EffectSums:
 
 
 def effect_inputs(
-    bundle: Bundle, known: FirstPass, products: Products, blocks: Blocks, score: Floats
+    bundle: Bundle,
+    known: FirstPass,
+    products: Products,
+    blocks: Blocks,
+    score: Floats,
+    seen: Floats | None = None,
 ) -> EffectInputs:
-    schema, shapes = bundle.schema, time_shapes(bundle.schema.slots)
-    in_use, strata = known.lengths.in_use, schema.strata
-    usage = []
-    for y in range(len(known.shares)):
-        of_event = np.where(strata[:, 2] == y, known.mass, 0.0)
-        used = of_event @ in_use / max(of_event.sum(), 1e-9)
-        over_time = (shapes * used) @ shapes.T / schema.slots
-        static = known.channels.is_static[:, None, None]
-        usage.append(np.where(static, np.eye(len(shapes)), over_time))
-    rates = known.channels.rates
-    shown = np.ones(known.channels.number)
-    shown[: len(rates)] = rates
+    """`seen` (E, T, m) is how much of each channel's gain simulated patients have in each slot;
+    before there are any, all events are observed alike."""
+    schema = bundle.schema
+    gains = known.channels.gains.copy()
     if known.channels.length:
-        shown[-1] = 0.0  # each event has its own distribution of lengths: nothing is left to move
+        gains[-1] = 0.0  # each event has its own distribution of lengths: nothing is left to move
+    seen = _seen_alike(bundle, known) if seen is None else seen
     return EffectInputs(
-        gains=known.channels.gains * shown,
-        loadings=blocks.loadings * (shown > 0)[:, None],
+        gains=gains,
+        loadings=blocks.loadings * (gains > 0)[:, None],
         score=score,
-        usage=np.stack(usage),
+        usage=usage_of(seen),
         event_shares=known.shares,
         place_shares=known.mass @ places(schema),
-        moving=_moving(known.channels.is_static, has_hint(schema, len(shown)), blocks),
+        moving=_moving(known.channels.is_static, has_hint(schema, len(gains)), blocks),
         spread=_by_shape(
             products.gain[lags_of(bundle).membership.argmax(axis=0)] * blocks.correlations
         ),
         latent_spread=_by_shape(blocks.correlations),
         patients=bundle.patients,
     )
+
+
+def _seen_alike(bundle: Bundle, known: FirstPass) -> Floats:
+    """(E, T, m): slots in use by event, and values as often observed as in all patients."""
+    in_use, strata = known.lengths.in_use, bundle.schema.strata
+    of_event = (strata[:, 2] == np.arange(len(known.shares))[:, None]) * known.mass
+    used = of_event @ in_use / np.maximum(of_event.sum(axis=1), 1e-9)[:, None]
+    seen = np.where(known.channels.is_static, 1.0, used[:, :, None])
+    seen[:, :, : len(known.channels.rates)] *= known.channels.rates
+    return seen
 
 
 def _moving(static: Bools, hinted: Bools, blocks: Blocks) -> Floats:

@@ -45,7 +45,7 @@ EVENT_WEIGHT, PLACE_WEIGHT = 2, 1  # events are rarer and matter more than sites
 SHAPE_WEIGHTS = np.array([1.0, 2.0, 1.5])  # of a score's level, slope and bend: they differ less
 BALANCE = 1 / 3  # events among synthetic patients, at least; weights restore the population
 FEWEST, MOST = 4_000, 20_000  # simulated patients of a calibration
-LEAST_STRENGTH = 300  # ν from which on labels have a model of their own
+LEAST_STRENGTH = 1000  # ν from which on labels have a model of their own
 POOL = 16_384  # patients of the copula to whom the label model is fitted
 SHAPES = ("level", "slope", "bend")
 

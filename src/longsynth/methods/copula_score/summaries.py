@@ -9,8 +9,8 @@ import numpy as np
 
 from longsynth.encoding.record import one_hot
 from longsynth.methods.copula_score.cells import Floats32
-from longsynth.methods.copula_score.channels import Channels
-from longsynth.methods.copula_score.features import shape_features
+from longsynth.methods.copula_score.channels import Channels, channel_number
+from longsynth.methods.copula_score.features import shape_features, time_shapes
 from longsynth.schema.schema import Schema
 from longsynth.system.arrays import Bools, Floats, Ints, sizes_only
 
@@ -70,6 +70,14 @@ class Summaries:
         sites, groups, _ = schema.label_sizes
         moving = len(schema.variables) - fixed
         return 4 * moving + 2 * fixed + sites - 1 + groups - 1 + (schema.length != "full")
+
+    @classmethod
+    def many_number(cls, schema: Schema) -> int:
+        """How many the many are: D."""
+        moving = len(schema.variables) - sum(schema.layout.static)
+        shapes = len(time_shapes(schema.slots)) * channel_number(schema)
+        lengths = schema.slots + 1 if schema.length != "full" else 0
+        return cls.few_number(schema) + 2 * moving + shapes + lengths
 
     @cached_property
     def _places(self) -> Floats32:
