@@ -75,7 +75,8 @@ class CopulaScore(PrivateMethod):
         return Work(whole.numbers, of_factors.seconds + whole.seconds)
 
     def _label_seconds(self, schema: Schema) -> float:
-        summaries = Summaries.many_number(schema) if has_labels(schema, self.settings) else 0
+        """As if there were a label model: a schema that is read says it only with its patients."""
+        summaries = Summaries.many_number(schema)
         return POOL * summaries * (SUMMARISED + FITTED * summaries)
 
     def model(self, bundle: Bundle) -> Model:
