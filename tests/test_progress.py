@@ -26,4 +26,4 @@ def test_a_fit_moves_its_bar_in_public_steps(
     steps: list[float] = []
     monkeypatch.setattr(Progress, "advance", lambda _, task, step: steps.append(step))
     run_fit(folder, tmp_path / "run", epsilon=1, delta=1e-6)
-    assert steps == 3 * [8192, 808]  # three passes
+    assert steps == 4 * [8192, 808]  # four passes: there is enough to learn for labels

@@ -6,7 +6,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src/longsynth"
 MODULES = sorted(SOURCE.rglob("*.py"))
-FILES, LINES = 219, 29_400  # at most; what makes the package larger has to be worth it
+FILES, LINES = 222, 29_850  # at most; what makes the package larger has to be worth it
 EVERYWHERE = {"self", "cls", "_", "name", "patients", "schema"}  # what most files must mention
 
 
