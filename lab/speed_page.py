@@ -40,7 +40,8 @@ result. The ratio divides CPU seconds by those of a floor in the same run. The f
 - `fit`: one Polars scan of the file that decodes and adds up every column, plus one float64 product
   of the same number of rows of D numbers with themselves (SYRK), in chunks of 8,192. The file is in
   the system's cache, and Polars' threads are already running, as for the measured fit.
-- `copula-score`: one scan per pass (three passes, four with labels), and one such product at the width of each.
+- `copula-score`: one scan per pass (three, or four with labels), and one such product at the
+  width of each.
 - unsorted rows: DuckDB's sort alone.
 - `sample`: writing the same tables with PyArrow alone, with the same settings.
 

@@ -41,8 +41,11 @@ _ARROW = {
     "n": pa.float64(),
     "x": pa.string(),
 }
+ONCE = ("care_site", "cdm_source")  # tables that do not depend on patients
 # Columns of the model with their kinds: integer, date, time stamp, number, text; ! is NOT NULL.
 COLUMNS = {
+    "care_site": "care_site_id:i! care_site_name:x place_of_service_concept_id:i location_id:i "
+    "care_site_source_value:x place_of_service_source_value:x",
     "person": "person_id:i! gender_concept_id:i! year_of_birth:i! month_of_birth:i day_of_birth:i "
     "birth_datetime:t race_concept_id:i! ethnicity_concept_id:i! location_id:i provider_id:i "
     "care_site_id:i person_source_value:x gender_source_value:x gender_source_concept_id:i "
@@ -140,6 +143,9 @@ def _label_sources(clinical: Clinical) -> dict[str, Source]:
     if sexes := clinical.group_sexes:
         values = {str(SEX[sex]): str(code) for code, sex in enumerate(sexes)}
         places["group"] = Source(column="person.gender_concept_id", values=values)
+    if (site := clinical.schema.canonical().site) is not None:
+        values = {str(number): str(level) for number, level in enumerate(site.levels, 1)}
+        places["site"] = Source(column="person.care_site_id", values=values)
     if clinical.deadly:
         places["event"] = Source(fact="death")
     return places
@@ -164,7 +170,7 @@ class _Tables:
         self._patients += chunk.patients
         last = self.clinical.last_second(chunk)
         visits, visit_of = self._visits(chunk, ids, last)
-        parts: dict[str, list[Columns]] = {name: [] for name in COLUMNS if name != "cdm_source"}
+        parts: dict[str, list[Columns]] = {name: [] for name in COLUMNS if name not in ONCE}
         parts["person"] = [self._person(chunk, ids)]
         parts["observation_period"] = [
             {
@@ -197,8 +203,15 @@ class _Tables:
             ]
         return {name: self._table(name, entries) for name, entries in parts.items()}
 
-    def about(self) -> pa.Table:
-        """The one row of `cdm_source`."""
+    def once(self) -> dict[str, pa.Table]:
+        """The tables that do not depend on patients: the sites, and the row about the source."""
+        site = self.schema.canonical().site
+        levels = [str(level) for level in site.levels] if site else []
+        sites: Columns = {
+            "care_site_id": np.arange(1, len(levels) + 1),
+            "care_site_name": levels,
+            "care_site_source_value": [level[:SOURCE] for level in levels],
+        }
         row = {
             "cdm_source_name": f"{self.schema.name}, synthetic"[:255],
             "cdm_source_abbreviation": "longsynth synthetic",
@@ -212,7 +225,9 @@ class _Tables:
             "cdm_version_concept_id": CDM_5_4,
             "vocabulary_version": "none",
         }
-        return self._table("cdm_source", [{name: [value] for name, value in row.items()}])
+        source: Columns = {name: [value] for name, value in row.items()}
+        tables = {"care_site": sites, "cdm_source": source}
+        return {name: self._table(name, [entries]) for name, entries in tables.items()}
 
     def _person(self, chunk: Trajectories, ids: Ints) -> Columns:
         days, sex = self.clinical.birth(chunk).astype("datetime64[D]"), self.clinical.sex(chunk)
@@ -226,6 +241,7 @@ class _Tables:
             "birth_datetime": days.astype("datetime64[us]"),
             "race_concept_id": 0,
             "ethnicity_concept_id": 0,
+            **self._care_site(chunk.site),
         }
 
     def _visits(self, chunk: Trajectories, ids: Ints, last: Ints) -> tuple[Columns, Any]:
@@ -253,8 +269,12 @@ class _Tables:
             "visit_type_concept_id": RECORDED,
             **self._at("visit_start", begin),
             **self._at("visit_end", until),
+            **self._care_site(chunk.site[visits[0]]),
         }
         return entries, visit_of
+
+    def _care_site(self, site: Ints) -> Columns:
+        return {} if self.schema.site is None else {"care_site_id": site + 1}
 
     def _observed(
         self, chunk: Trajectories, ids: Ints, visit_of: Any
@@ -342,7 +362,8 @@ def _parquet(start: date, folder: Path, schema: Schema, chunks: Iterable[Traject
         for chunk in chunks:
             for name, table in tables.of(chunk).items():
                 writers[name].write_table(table)
-        writers["cdm_source"].write_table(tables.about())
+        for name, table in tables.once().items():
+            writers[name].write_table(table)
     (folder / "duckdb.sql").write_text("".join(map(_loading, COLUMNS)), encoding="utf-8")
     (folder / "schema.yaml").write_text(dump(omop_schema(schema)), encoding="utf-8")
 
@@ -369,7 +390,8 @@ def _sql(start: date, folder: Path, schema: Schema, chunks: Iterable[Trajectorie
         for chunk in chunks:
             for name, table in tables.of(chunk).items():
                 opened[name].writelines(_inserts(name, table))
-        opened["cdm_source"].writelines(_inserts("cdm_source", tables.about()))
+        for name, table in tables.once().items():
+            opened[name].writelines(_inserts(name, table))
     (folder / "schema.yaml").write_text(dump(omop_schema(schema)), encoding="utf-8")
 
 
